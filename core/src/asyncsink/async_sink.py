@@ -1,0 +1,120 @@
+"""What a connector author writes: one class."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeVar
+
+from asyncsink.config import AsyncSinkWriterConfig
+from asyncsink.context import InitContext, Schema, WriterInitContext
+from asyncsink.converter import ElementConverter
+from asyncsink.failures import ErrorTable
+from asyncsink.options import ConnectorOptions, WriterOptions, parse_options
+from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.sink import Sink
+from asyncsink.state import BufferedRequestState
+
+if TYPE_CHECKING:
+    from asyncsink.writer import AsyncSinkWriter
+
+InputT = TypeVar("InputT")
+EntryT = TypeVar("EntryT")
+ClientT = TypeVar("ClientT")
+
+
+class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generic[InputT, EntryT, ClientT]):
+    """A destination that takes batches of entries over a client that answers asynchronously (FLIP-171).
+
+    A subclass names its :attr:`options_type`, says how to connect, how to convert, how large an entry is, and how one
+    request is sent. The kernel does the rest: buffering, batching, limits, retries, order, accounting. An instance is
+    a picklable description without I/O.
+    """
+
+    options_type: ClassVar[type[ConnectorOptions]]
+    """The dataclass of the connector's own options."""
+    defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig()
+    """The service's limits."""
+    errors: ClassVar[ErrorTable] = ErrorTable()
+    """What the service's error codes and the client's exceptions mean."""
+    atomic_requests: ClassVar[bool] = False
+    """Whether a request is stored whole, in order, or not at all."""
+
+    def __init__(
+        self, options: ConnectorOptions | None = None, *, config: AsyncSinkWriterConfig | None = None, **values: Any
+    ) -> None:
+        """Take ready `options`, or the fields of :attr:`options_type` by name.
+
+        :raises ConfigurationError: an option is missing, unknown or breaks its rule
+        """
+        self.options: Any = self.options_type.of(**values) if options is None else options
+        self.config = config or self.defaults
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> Self:
+        """Build a sink from the strings that a user gives Spark: its own options and those of every writer.
+
+        :raises ConfigurationError: names the option, its value, the rule and the remedy
+        """
+        own, writer = parse_options(options, cls.options_type, WriterOptions)
+        return cls(own, config=writer.config(cls.defaults))
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of class and options: equal for sinks that may share a client and what was learned with it."""
+        return f"{type(self).__module__}.{type(self).__qualname__}:{self.options.fingerprint()}"
+
+    @abstractmethod
+    def connect(self, context: InitContext) -> AbstractAsyncContextManager[ClientT]:
+        """The client, entered and left by one task; kept per worker process by :attr:`fingerprint` under Spark."""
+
+    @abstractmethod
+    def converter(self, schema: Schema | None) -> ElementConverter[InputT, EntryT]:
+        """The converter for rows of `schema`; also called on Spark's driver, to check the columns.
+
+        :raises SchemaError: names the column, what was expected and what was found
+        """
+
+    @abstractmethod
+    def size_in_bytes(self, entry: EntryT) -> int:
+        """The bytes of an entry as the service counts them."""
+
+    def sizes(self, entries: Sequence[EntryT]) -> Sequence[int]:
+        """The bytes of each entry; by default :meth:`size_in_bytes` of each."""
+        return [*map(self.size_in_bytes, entries)]
+
+    @abstractmethod
+    async def submit_request_entries(self, entries: RequestEntries[EntryT], client: ClientT) -> RequestResult:
+        """Send one request and say what became of each entry. Called concurrently; retries nothing itself.
+
+        :raises RequestError: the request failed as a whole
+        :raises OSError: the outcome is unknown; so does TimeoutError and what :attr:`errors` names as retryable
+        """
+
+    def key_of(self, entry: EntryT) -> Hashable | None:
+        """The key whose entries belong in order; None for an entry without order."""
+        return None
+
+    def route_of(self, entry: EntryT) -> Hashable | None:
+        """Entries of different routes never share a request."""
+        return None
+
+    def scope_of(self, route: Hashable | None) -> Hashable | None:
+        """What shares limits and backoff; by default each route has its own."""
+        return route
+
+    def create_writer(
+        self, context: InitContext, states: Sequence[BufferedRequestState[EntryT]] = ()
+    ) -> AsyncSinkWriter[InputT, EntryT]:
+        from asyncsink.writer import AsyncSinkWriter
+
+        return AsyncSinkWriter(self, context, self.config, states)
+
+    def open(
+        self, config: AsyncSinkWriterConfig | None = None, states: Sequence[BufferedRequestState[EntryT]] = ()
+    ) -> AsyncSinkWriter[InputT, EntryT]:
+        """A writer for programs without Spark: ``async with sink.open() as writer: await writer.write(element)``."""
+        from asyncsink.writer import AsyncSinkWriter
+
+        return AsyncSinkWriter(self, WriterInitContext(), config or self.config, states)

@@ -1,0 +1,106 @@
+"""What a writer may be told: sizes, times and what to do about failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from math import isnan
+from typing import Any, Literal
+
+from asyncsink.errors import ConfigurationError
+from asyncsink.limits.description import RateLimit
+
+KiB = 1024
+MiB = 1024 * KiB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How long and how often failures are answered with another try.
+
+    Failures of the *destination* (no answer, throttling) are bounded by `timeout_s`, failures of an *entry* (an answer
+    about it) by `max_attempts`. Waits are full jitter: uniform between 0 and ``initial_backoff_s * 2**n``, at most
+    `max_backoff_s`. A service's own Retry-After is honoured up to `retry_after_cap_s`.
+    """
+
+    max_attempts: int = 10
+    timeout_s: float = 900.0
+    initial_backoff_s: float = 0.1
+    max_backoff_s: float = 30.0
+    retry_after_cap_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        _check_number("retry.max_attempts", self.max_attempts, whole=True)
+        _check_number("retry.timeout_s", self.timeout_s)
+        _check_number("retry.initial_backoff_s", self.initial_backoff_s, zero=True)
+        _check_number("retry.max_backoff_s", self.max_backoff_s, zero=True)
+        _check_number("retry.retry_after_cap_s", self.retry_after_cap_s, zero=True)
+        if self.max_backoff_s < self.initial_backoff_s:
+            raise ConfigurationError(
+                f"retry.max_backoff_s = {self.max_backoff_s} is smaller than retry.initial_backoff_s = "
+                f"{self.initial_backoff_s}; raise the former or lower the latter"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsyncSinkWriterConfig:
+    """The limits of one writer (FLIP-171, FLIP-451); a sink's ``defaults`` hold those of its service.
+
+    :param max_batch_size: entries a request
+    :param max_in_flight_requests: requests that may be under way at once
+    :param max_buffered_requests: entries that may wait to be sent, beside those in flight
+    :param max_batch_size_in_bytes: bytes a request
+    :param max_buffered_size_in_bytes: bytes of all entries that are not acknowledged, in flight included
+    :param max_time_in_buffer_s: seconds after which an incomplete batch goes anyway
+    :param max_record_size_in_bytes: bytes an entry
+    :param request_timeout_s: seconds after which an answer is no longer waited for
+    :param rate_limit: how the requests under way adapt to what the service bears
+    :param retry: what follows a failure
+    :param on_rejected: what follows an entry that can never be delivered: ``"fail"``
+    :raises ConfigurationError: names the field, its value and the rule it breaks
+    """
+
+    max_batch_size: int = 500
+    max_in_flight_requests: int = 50
+    max_buffered_requests: int = 10_000
+    max_batch_size_in_bytes: int = 5 * MiB
+    max_buffered_size_in_bytes: int = 64 * MiB
+    max_time_in_buffer_s: float = 5.0
+    max_record_size_in_bytes: int = 1 * MiB
+    request_timeout_s: float = 60.0
+    rate_limit: RateLimit = field(default_factory=RateLimit.aimd)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    on_rejected: Literal["fail"] = "fail"
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name.endswith("_s"):
+                _check_number(each.name, value)
+            elif each.name.startswith("max_"):
+                _check_number(each.name, value, whole=True)
+        if not isinstance(self.rate_limit, RateLimit):
+            raise ConfigurationError(f"rate_limit = {self.rate_limit!r} is no RateLimit; use RateLimit.aimd()")
+        if not isinstance(self.retry, RetryPolicy):
+            raise ConfigurationError(f"retry = {self.retry!r} is no RetryPolicy; use RetryPolicy(...)")
+        if self.on_rejected != "fail":
+            raise ConfigurationError(f"on_rejected = {self.on_rejected!r} is not known; it must be 'fail'")
+        self._check_order("max_buffered_requests", "max_batch_size", strict=True)
+        self._check_order("max_batch_size_in_bytes", "max_record_size_in_bytes")
+        self._check_order("max_buffered_size_in_bytes", "max_batch_size_in_bytes")
+
+    def _check_order(self, larger: str, smaller: str, strict: bool = False) -> None:
+        high, low = getattr(self, larger), getattr(self, smaller)
+        if high < low or (strict and high == low):
+            rule = "larger than" if strict else "at least as large as"
+            raise ConfigurationError(
+                f"{larger} = {high} must be {rule} {smaller} = {low}; raise the former or lower the latter"
+            )
+
+
+def _check_number(name: str, value: Any, *, whole: bool = False, zero: bool = False) -> None:
+    kinds = (int,) if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        expected = "a whole number" if whole else "a number of seconds"
+        raise ConfigurationError(f"{name} = {value!r} is of type {type(value).__name__}; it must be {expected}")
+    if isnan(value) or value < 0 or (value == 0 and not zero):
+        raise ConfigurationError(f"{name} = {value!r} must be {'0 or more' if zero else 'larger than 0'}")

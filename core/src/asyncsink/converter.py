@@ -1,0 +1,45 @@
+"""From what a user writes to what a request carries."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from asyncsink.context import InitContext, WriteContext
+
+InputT = TypeVar("InputT")
+EntryT = TypeVar("EntryT")
+
+
+class ElementConverter(ABC, Generic[InputT, EntryT]):
+    """Turns an element into the entry that a request carries (FLIP-171).
+
+    A converter is pure: the same element and context give the same entry. One is made by
+    :meth:`AsyncSink.converter` for each writer. Under Spark a converter may also define
+    ``apply_batch(batch: pyarrow.RecordBatch, context) -> EntryBlock``, which makes all entries of an Arrow batch at
+    once; where it fails the writer repeats the batch row by row to find the element at fault.
+    """
+
+    def open(self, context: InitContext) -> None:
+        """Called once, when the writer is entered; never on Spark's driver."""
+
+    @abstractmethod
+    def apply(self, element: InputT, context: WriteContext) -> EntryT:
+        """Convert one element. Whatever it raises concerns that element alone (code CONVERSION).
+
+        `context` is the writer's own and changes with the next element: take from it what you need, keep no reference.
+        """
+
+    def apply_many(self, elements: Sequence[InputT], context: WriteContext) -> list[EntryT]:
+        """Convert a run of elements; ``context.sequence`` is that of the first. By default a loop over :meth:`apply`.
+
+        If it raises, the writer repeats the run one by one.
+        """
+        first = context.sequence
+        entries: list[EntryT] = []
+        for offset, element in enumerate(elements):
+            context.sequence = first + offset
+            entries.append(self.apply(element, context))
+        context.sequence = first
+        return entries

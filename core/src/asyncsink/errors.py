@@ -1,0 +1,112 @@
+"""Every error that asyncsink raises.
+
+::
+
+    AsyncSinkError
+     +- ConfigurationError (also ValueError)     an option, a configuration field or a combination of them
+     |   +- SchemaError                          a column that is missing or has the wrong type
+     |   +- ConnectorNotFoundError               no installed distribution provides this connector
+     |   +- ConnectorLoadError                   the connector is installed, but does not load
+     +- RejectedEntryError                       one element that can never be delivered
+     |   +- OversizedEntryError                  larger than max_record_size_in_bytes
+     |   +- ConversionError                      its ElementConverter raised
+     +- RequestError                             a connector's word that a whole request failed
+     +- DeliveryError                            the destination did not take what was accepted
+     |   +- RequestRejectedError                 it refused entries for what they hold
+     |   +- FatalRequestError                    it gave an answer that no retry can mend
+     |   +- DestinationUnavailableError          it did not answer for longer than retry.timeout_s
+     +- WriterError
+         +- WriterFailedError                    a call after the writer has failed
+         +- WriterClosedError                    a call after, or a wait cut short by, aclose
+         +- WouldBlock                           write_nowait, while the buffer is full
+
+They cross process borders under Spark, so every one of them can be pickled: their state is in ``args``.
+"""
+
+from __future__ import annotations
+
+
+class AsyncSinkError(Exception):
+    """The root of all errors of asyncsink and of its connectors."""
+
+
+class ConfigurationError(AsyncSinkError, ValueError):
+    """An option or a configuration field has a value that breaks a rule.
+
+    The message names the option, the value, the rule and the remedy; never a secret.
+    """
+
+
+class SchemaError(ConfigurationError):
+    """The rows do not have the columns that the connector needs, or not of its types."""
+
+
+class ConnectorNotFoundError(ConfigurationError):
+    """No installed distribution provides the connector that was asked for."""
+
+
+class ConnectorLoadError(ConfigurationError):
+    """An installed connector failed to import, is provided twice or speaks another API version."""
+
+
+class RejectedEntryError(AsyncSinkError):
+    """An element can never be delivered as it is. The writer has not accepted it and goes on."""
+
+
+class OversizedEntryError(RejectedEntryError):
+    """An entry is larger than ``max_record_size_in_bytes``; the message names both numbers."""
+
+
+class ConversionError(RejectedEntryError):
+    """The :class:`~asyncsink.ElementConverter` raised for an element; chained to what it raised."""
+
+
+class RequestError(AsyncSinkError):
+    """A request failed as a whole; raised by ``submit_request_entries``.
+
+    :param code: the service's own code (``"503"``, ``"ProvisionedThroughputExceededException"``), looked up in the
+        sink's :class:`~asyncsink.ErrorTable`
+    :param message: what the service said, without secrets and without payload
+    :param retry_after_s: seconds for which the service asked to be left alone, if it did
+    """
+
+    def __init__(self, code: str, message: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(code, message, retry_after_s)
+        self.code = code
+        self.message = message
+        self.retry_after_s = retry_after_s
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" if self.message else self.code
+
+
+class DeliveryError(AsyncSinkError):
+    """The destination did not take what was accepted. The entries stay in ``snapshot_state``."""
+
+
+class RequestRejectedError(DeliveryError):
+    """The destination refused entries for what they hold, and ``on_rejected`` is ``"fail"``."""
+
+
+class FatalRequestError(DeliveryError):
+    """The destination gave an answer that no retry can mend, such as missing permission; or the connector has a bug."""
+
+
+class DestinationUnavailableError(DeliveryError):
+    """No answer has stored or judged an entry for ``retry.timeout_s``."""
+
+
+class WriterError(AsyncSinkError):
+    """The writer is not in a state in which it can do what was asked."""
+
+
+class WriterFailedError(WriterError):
+    """The writer has failed before, and the error has been raised already; chained to it."""
+
+
+class WriterClosedError(WriterError):
+    """The writer is closed, was closed while the call waited, or has not been entered."""
+
+
+class WouldBlock(WriterError):
+    """The buffer is full: ``write_nowait`` has not accepted the element."""

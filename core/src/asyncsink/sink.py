@@ -1,0 +1,75 @@
+"""The unified Sink API (FLIP-143): what Spark, or any other runner, is handed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from asyncsink.blocks import EntryBlock
+from asyncsink.context import InitContext, WriteContext
+from asyncsink.serializer import SimpleVersionedSerializer
+
+InputT = TypeVar("InputT")
+CommT = TypeVar("CommT")
+WriterStateT = TypeVar("WriterStateT")
+GlobalCommT = TypeVar("GlobalCommT")
+
+
+class Sink(ABC, Generic[InputT, CommT, WriterStateT, GlobalCommT]):
+    """A picklable description of a destination; makes the writers that do the work.
+
+    A sink without a committer delivers at least once. It holds no connection and knows nothing of Spark.
+    """
+
+    writer_state_serializer: SimpleVersionedSerializer[WriterStateT] | None = None
+
+    @abstractmethod
+    def create_writer(
+        self, context: InitContext, states: Sequence[WriterStateT] = ()
+    ) -> SinkWriter[InputT, CommT, WriterStateT]:
+        """A writer that starts from `states`, in their order. Does no I/O: entering the writer connects."""
+
+
+class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
+    """Writes elements; an async context manager that one task enters and leaves.
+
+    Order at a commit: flush, prepare_commit, snapshot_state, persist, commit.
+    """
+
+    __slots__: ClassVar[tuple[str, ...]] = ()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            await self.flush(end_of_input=True)
+        await self.aclose()
+
+    @abstractmethod
+    async def write(self, element: InputT, context: WriteContext | None = None) -> None:
+        """Accept one element; waits while there is no room for it."""
+
+    @abstractmethod
+    async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
+        """Accept a block of entries that are converted already; ``context.sequence`` is that of the first."""
+
+    @abstractmethod
+    async def flush(self, end_of_input: bool = False) -> None:
+        """Hand over to the destination what has been accepted."""
+
+    async def prepare_commit(self, flush: bool) -> list[CommT]:
+        """What the committer needs to make this writer's work visible; nothing by default."""
+        return []
+
+    def snapshot_state(self, checkpoint_id: int | None = None) -> list[WriterStateT]:
+        """What a successor needs so that nothing is lost; nothing by default."""
+        return []
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Give up all resources, sending nothing more. May be called twice."""
