@@ -1,0 +1,126 @@
+"""Any system behind an API as a sink, at the speed it allows, without losing a row.
+
+A connector is one subclass of :class:`AsyncSink`. Programs use it by ``async with sink.open() as writer``; Spark by
+``format("asyncsink.<name>")``, which is in :mod:`asyncsink.spark`. What stands in ``__all__`` is the public surface;
+everything else may move.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncsink.async_sink import AsyncSink
+from asyncsink.blocks import EntryBlock, ListBlock
+from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
+from asyncsink.context import Column, InitContext, Schema, WriteContext
+from asyncsink.converter import ElementConverter
+from asyncsink.errors import (
+    AsyncSinkError,
+    ConfigurationError,
+    ConnectorLoadError,
+    ConnectorNotFoundError,
+    ConversionError,
+    DeliveryError,
+    DestinationUnavailableError,
+    FatalRequestError,
+    OversizedEntryError,
+    RejectedEntryError,
+    RequestError,
+    RequestRejectedError,
+    SchemaError,
+    WouldBlock,
+    WriterClosedError,
+    WriterError,
+    WriterFailedError,
+)
+from asyncsink.failures import ErrorTable, Failure, FailureKind
+from asyncsink.limits import (
+    AIMDScalingStrategy,
+    CongestionControlRateLimitingStrategy,
+    RateLimit,
+    RateLimitingStrategy,
+    RequestInfo,
+    ResultInfo,
+    ScalingStrategy,
+)
+from asyncsink.options import Alias, ConnectorOptions, OptionInfo, WriterOptions, option, parse_options
+from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.serializer import SimpleVersionedSerializer
+from asyncsink.sink import Sink, SinkWriter
+from asyncsink.state import BufferedRequestState
+
+if TYPE_CHECKING:
+    from asyncsink.writer import AsyncSinkWriter, WriterStatistics
+
+    __version__: str
+
+__all__ = [
+    "AIMDScalingStrategy",
+    "Alias",
+    "AsyncSink",
+    "AsyncSinkError",
+    "AsyncSinkWriter",
+    "AsyncSinkWriterConfig",
+    "BufferedRequestState",
+    "Column",
+    "ConfigurationError",
+    "CongestionControlRateLimitingStrategy",
+    "ConnectorLoadError",
+    "ConnectorNotFoundError",
+    "ConnectorOptions",
+    "ConversionError",
+    "DeliveryError",
+    "DestinationUnavailableError",
+    "ElementConverter",
+    "EntryBlock",
+    "ErrorTable",
+    "Failure",
+    "FailureKind",
+    "FatalRequestError",
+    "InitContext",
+    "KiB",
+    "ListBlock",
+    "MiB",
+    "OptionInfo",
+    "OversizedEntryError",
+    "RateLimit",
+    "RateLimitingStrategy",
+    "RejectedEntryError",
+    "RequestEntries",
+    "RequestError",
+    "RequestInfo",
+    "RequestRejectedError",
+    "RequestResult",
+    "ResultInfo",
+    "RetryPolicy",
+    "ScalingStrategy",
+    "Schema",
+    "SchemaError",
+    "SimpleVersionedSerializer",
+    "Sink",
+    "SinkWriter",
+    "WouldBlock",
+    "WriteContext",
+    "WriterClosedError",
+    "WriterError",
+    "WriterFailedError",
+    "WriterOptions",
+    "WriterStatistics",
+    "option",
+    "parse_options",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("AsyncSinkWriter", "WriterStatistics"):
+        from asyncsink import writer
+
+        return getattr(writer, name)
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("asyncsink-core")
+        except PackageNotFoundError:
+            return "unknown"
+    raise AttributeError(f"module 'asyncsink' has no attribute {name!r}")
