@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from asyncsink.async_sink import AsyncSink
 from asyncsink.blocks import EntryBlock, ListBlock
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
-from asyncsink.context import Column, InitContext, Schema, WriteContext
+from asyncsink.context import Column, InitContext, Schema, WriteContext, WriterInitContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import (
     AsyncSinkError,
@@ -44,7 +44,7 @@ from asyncsink.limits import (
     ScalingStrategy,
 )
 from asyncsink.options import Alias, ConnectorOptions, OptionInfo, WriterOptions, option, parse_options
-from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.request import ListRequestEntries, RequestEntries, RequestResult
 from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
@@ -80,6 +80,7 @@ __all__ = [
     "InitContext",
     "KiB",
     "ListBlock",
+    "ListRequestEntries",
     "MiB",
     "OptionInfo",
     "OversizedEntryError",
@@ -104,6 +105,7 @@ __all__ = [
     "WriterClosedError",
     "WriterError",
     "WriterFailedError",
+    "WriterInitContext",
     "WriterOptions",
     "WriterStatistics",
     "option",

@@ -73,11 +73,14 @@ class ErrorTable:
         exceptions: Mapping[type[BaseException], FailureKind] | None = None,
     ) -> ErrorTable:
         """Build a table from any iterables; a code that is named twice raises ValueError."""
-        groups = [frozenset(throttled), frozenset(retryable), frozenset(rejected), frozenset(fatal or ())]
-        twice = {code for code in frozenset().union(*groups) if sum(code in group for group in groups) > 1}
+        table = cls(
+            frozenset(throttled), frozenset(retryable), frozenset(rejected), dict(fatal or {}), dict(exceptions or {})
+        )
+        named = [*table.throttled, *table.retryable, *table.rejected, *table.fatal]
+        twice = sorted(code for code in set(named) if named.count(code) > 1)
         if twice:
-            raise ValueError(f"codes {sorted(twice)} are of more than one kind in an ErrorTable; name each once")
-        return cls(*groups[:3], fatal=dict(fatal or {}), exceptions=dict(exceptions or {}))
+            raise ValueError(f"codes {twice} are of more than one kind in an ErrorTable; name each once")
+        return table
 
     def kind_of(self, code: str) -> FailureKind | None:
         """The kind that `code` stands for, or None if the table does not name it."""

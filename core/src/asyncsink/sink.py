@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.context import InitContext, WriteContext
@@ -38,7 +38,7 @@ class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
     Order at a commit: flush, prepare_commit, snapshot_state, persist, commit.
     """
 
-    __slots__: ClassVar[tuple[str, ...]] = ()
+    __slots__ = ()
 
     async def __aenter__(self) -> Self:
         return self

@@ -117,12 +117,16 @@ def option(
     return field(default=default, metadata={_METADATA: described})
 
 
-@cache
 def option_fields(section: type) -> tuple[OptionField, ...]:
     """The options that a section declares, in order.
 
     :raises TypeError: the section is no frozen dataclass of :func:`option` fields with readable types
     """
+    return _resolve_all(section)
+
+
+@cache
+def _resolve_all(section: type) -> tuple[OptionField, ...]:
     parameters = section.__dict__.get("__dataclass_params__")
     if parameters is None or not parameters.frozen:
         raise TypeError(f"{section.__qualname__} must be decorated with @dataclass(frozen=True, kw_only=True)")
@@ -140,7 +144,7 @@ def _resolve(section: type, each: Field[Any], hint: Any) -> OptionField:
             f"{section.__qualname__}.{each.name} is of type {hint}; an option is a str, int, float, bool, Literal of "
             "strings, one of these or None, or, with a prefix, a Mapping[str, str]"
         )
-    resolved = {
+    resolved: dict[str, Any] = {
         "name": described["name"] or _canonical(each.name, described["unit"]),
         "choices": described["choices"] or literals,
         "default": {} if each.default is MISSING and kind is dict else each.default,
