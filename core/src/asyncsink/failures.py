@@ -32,7 +32,7 @@ class FailureKind(Enum):
 class Failure:
     """The failure of one entry of a request that was otherwise answered.
 
-    :param code: the service's own code for the entry, looked up in the sink's :class:`ErrorTable` unless `kind` is given
+    :param code: the service's own code for the entry, looked up in the sink's :class:`ErrorTable` if `kind` is None
     :param message: what the service said of it, without payload
     :param kind: what follows; None to look the code up
     :param retry_after_s: seconds after which the service wants to see this entry again, if it said so
