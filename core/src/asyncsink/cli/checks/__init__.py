@@ -1,0 +1,1 @@
+"""The doctor's checks: each takes the machine and gives findings, and raises nothing."""
