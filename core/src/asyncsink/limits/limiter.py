@@ -1,0 +1,182 @@
+"""What the writers of one scope share: the strategy, the backoff and the destination's time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from math import inf
+from random import Random
+from typing import TYPE_CHECKING
+
+from asyncsink.limits.strategy import RateLimitingStrategy, RequestInfo, ResultInfo
+
+if TYPE_CHECKING:
+    from asyncsink.config import AsyncSinkWriterConfig, RetryPolicy
+
+logger = logging.getLogger(__name__)
+
+
+class Limiter:
+    """Says when the next request of a scope may go. Belongs to one event loop; its time is that loop's clock.
+
+    Two things hold a request back: the backoff after failures, which is of the destination, and the strategy, which
+    is of the load. Backoff is full jitter and grows once per round: failures of requests that were sent before the
+    present backoff began say nothing new.
+    """
+
+    __slots__ = (
+        "_backoff_since_start",
+        "_backoffs",
+        "_delayed_until_s",
+        "_random",
+        "_retry",
+        "_starts",
+        "_waiting",
+        "_warned",
+        "failing_since_s",
+        "in_flight",
+        "last_failure",
+        "not_before_s",
+        "strategy",
+    )
+
+    def __init__(self, strategy: RateLimitingStrategy, retry: RetryPolicy, random: Random | None = None) -> None:
+        self.strategy = strategy
+        self.in_flight = 0
+        self.not_before_s = -inf
+        self.failing_since_s: float | None = None
+        """Since when every answer has been a failure that says nothing about an entry; None while it works."""
+        self.last_failure: BaseException | None = None
+        self._retry = retry
+        self._random = random or Random()
+        self._delayed_until_s = -inf
+        self._starts = 0
+        self._backoffs = 0
+        self._backoff_since_start = 0
+        self._waiting: dict[Callable[[], None], None] = {}
+        self._warned = False
+
+    def admits(self, info: RequestInfo, *, sealed: bool = False) -> bool:
+        """Whether this request may go now. Where not, ask again after a completion or at :meth:`unblocked_s`."""
+        if info.now_s < self.not_before_s:
+            return False
+        if delay_s := self.strategy.delay_s(info):
+            self._delayed_until_s = info.now_s + delay_s
+            return False
+        if not self.strategy.should_block(info):
+            return True
+        if self.in_flight:
+            return False
+        # Nothing in flight means that no completion will ever ask again: waiting would be for ever. A sealed request
+        # may not be cut down to a budget that has shrunk meanwhile; that is no fault of the strategy.
+        if not (sealed and info.batch_size > self.strategy.max_batch_size):
+            self._warn_of_blocking(info)
+        return True
+
+    def _warn_of_blocking(self, info: RequestInfo) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "%s blocks a request of %d entries although nothing is in flight; it goes out anyway",
+                type(self.strategy).__name__,
+                info.batch_size,
+            )
+
+    def start(self, info: RequestInfo) -> int:
+        """Register a request that is being sent; the number is to be given back to :meth:`back_off`."""
+        self.in_flight += 1
+        self._starts += 1
+        self.strategy.register_in_flight_request(info)
+        return self._starts
+
+    def end(self, info: ResultInfo) -> None:
+        """Register that a request has ended, in whatever way."""
+        self.in_flight -= 1
+        self.strategy.register_completed_request(info)
+
+    def wake(self, but: Callable[[], None]) -> None:
+        """Let the other writers that wait for this scope plan anew."""
+        for plan in [each for each in self._waiting if each is not but]:
+            self._waiting.pop(plan, None)
+            plan()
+
+    def unblocked_s(self, now_s: float) -> float:
+        """When to ask again without an answer having come: the backoff ends, or the destination's time is up."""
+        times = [each for each in (self.not_before_s, self._delayed_until_s) if each > now_s]
+        if not self.in_flight:
+            times.append(self.give_up_s)
+        return min(times, default=inf)
+
+    def wait(self, plan: Callable[[], None]) -> None:
+        """Have `plan` called at the next completion."""
+        self._waiting[plan] = None
+
+    def forget(self, plan: Callable[[], None]) -> None:
+        """Take `plan` off the list of those that wait."""
+        self._waiting.pop(plan, None)
+
+    def succeed(self) -> None:
+        """An answer has stored or judged an entry: the destination works."""
+        self._backoffs = 0
+        self.failing_since_s = None
+
+    def back_off(self, start: int, now_s: float, retry_after_s: float | None, failure: BaseException | None) -> None:
+        """Hold the scope back after a failure of the request that was the `start`-th.
+
+        :param retry_after_s: what the service asked for; honoured up to the policy's cap
+        :param failure: kept as the cause of giving up; None for a throttle that came beside stored entries
+        """
+        if failure is not None:
+            self.last_failure = failure
+            if self.failing_since_s is None:
+                self.failing_since_s = now_s
+        if start > self._backoff_since_start:
+            self._backoff_since_start = self._starts
+            self._backoffs += 1
+            self.not_before_s = max(self.not_before_s, now_s + self.jitter_s(self._backoffs))
+        if retry_after_s is not None and retry_after_s > 0:
+            self.not_before_s = max(self.not_before_s, now_s + min(retry_after_s, self._retry.retry_after_cap_s))
+
+    def jitter_s(self, attempts: int) -> float:
+        """Full jitter: uniform between 0 and the exponential backoff after so many failures."""
+        exponential_s = self._retry.initial_backoff_s * 2.0 ** min(attempts - 1, 60)
+        return self._random.uniform(0.0, min(self._retry.max_backoff_s, exponential_s))
+
+    @property
+    def give_up_s(self) -> float:
+        """When the destination's time is up; infinite while it works."""
+        return inf if self.failing_since_s is None else self.failing_since_s + self._retry.timeout_s
+
+    def reset_time(self) -> None:
+        """Give the destination its whole time again: a new writer, such as a repeated task, takes over."""
+        if not self.in_flight:
+            self.failing_since_s = None
+
+
+class LimiterCache:
+    """The limiters of one client, by scope. Bounded: beyond `max_scopes` the longest unused idle one is forgotten."""
+
+    __slots__ = ("_limiters", "_max_scopes")
+
+    def __init__(self, max_scopes: int = 1024) -> None:
+        self._limiters: dict[tuple[Hashable, AsyncSinkWriterConfig], Limiter] = {}
+        self._max_scopes = max_scopes
+
+    def __len__(self) -> int:
+        return len(self._limiters)
+
+    def limiter(self, scope: Hashable, config: AsyncSinkWriterConfig) -> Limiter:
+        """The limiter of a scope for writers with `config`, made when it is first asked for."""
+        key = scope, config
+        found = self._limiters.pop(key, None)
+        if found is None:
+            found = Limiter(config.rate_limit.make(config), config.retry)
+            self._make_room()
+        self._limiters[key] = found
+        return found
+
+    def _make_room(self) -> None:
+        if len(self._limiters) >= self._max_scopes:
+            idle = next((key for key, each in self._limiters.items() if not each.in_flight), None)
+            if idle is not None:
+                del self._limiters[idle]

@@ -1,0 +1,264 @@
+"""What becomes of a request and its entries when an answer, or the lack of one, has come."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from asyncsink.errors import (
+    DeliveryError,
+    DestinationUnavailableError,
+    FatalRequestError,
+    RequestError,
+    RequestRejectedError,
+)
+from asyncsink.failures import Failure, FailureKind
+from asyncsink.request import RequestResult
+from asyncsink.writer.buffer import Run
+from asyncsink.writer.engine import Engine
+from asyncsink.writer.outcome import Judge, Outcome
+from asyncsink.writer.request import InFlightRequest
+from asyncsink.writer.scope import Scope
+
+if TYPE_CHECKING:
+    from asyncsink.async_sink import AsyncSink
+
+
+class Settlement:
+    """Settles requests: acknowledges, returns, parks or seals entries, backs off, gives up, fails.
+
+    Two kinds of failure: of the *destination*, bounded by ``retry.timeout_s``, and of an *entry*, bounded by
+    ``retry.max_attempts``. See :class:`~asyncsink.FailureKind` for what follows from which.
+    """
+
+    def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine) -> None:
+        self._engine, self._retry = engine, engine.config.retry
+        self._judge = Judge(sink.errors, type(sink).__name__)
+        self.acknowledged = self.retried = self.throttled = self.failed_requests = 0
+        self.last_send_time_s: float | None = None
+        engine.on_timeout = self._time_out
+        engine.on_time_up = self._time_up
+
+    def ended(self, request: InFlightRequest[Any], answer: Any) -> None:
+        """A worker has an answer, or the exception that took its place."""
+        engine = self._engine
+        try:
+            if request.over:
+                self._settle_late(request, answer)
+            elif type(answer) is RequestResult and not answer.failed:
+                self._release(request, 0, 0, None)
+                self.acknowledged += len(request)
+                engine.size_in_bytes -= request.size_in_bytes
+                request.lane.scope.limiter.succeed()
+            else:
+                self._settle(request, self._judge.judge(answer, len(request)))
+            engine.go_on(request.lane)
+        except DeliveryError as error:
+            engine.fail(error, error.__cause__)
+        except Exception as error:  # a strategy's, or a fault of ours: the writer must not hang on either
+            text = f"{type(error).__name__} while settling request {request.id}: {error}"
+            engine.fail(FatalRequestError(text), error)
+
+    def _release(self, request: InFlightRequest[Any], failed: int, throttled: int, retry_after_s: float | None) -> None:
+        now_s = self._engine.clock()
+        self.last_send_time_s = now_s - request.start_s
+        self._engine.release(request, failed, throttled, retry_after_s, now_s)
+
+    # ---- the whole request -----------------------------------------------------------------------------------
+
+    def _settle(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        if outcome.kind is None:
+            retry_after_s = _longest_wait(outcome, FailureKind.THROTTLED)
+            throttled = len(outcome.indices(FailureKind.THROTTLED))
+            self._release(request, len(outcome.failures), throttled, retry_after_s)
+            self._settle_entries(request, outcome)
+            return
+        count, throttles = len(request), outcome.kind is FailureKind.THROTTLED
+        self._release(request, count, count if throttles else 0, outcome.retry_after_s)
+        self._settle_whole(request, outcome)
+
+    def _settle_whole(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        self.failed_requests += 1
+        if outcome.kind is FailureKind.THROTTLED:
+            self.throttled += len(request)
+        elif outcome.kind is FailureKind.RETRYABLE:
+            request.sealed = True
+        self._engine.put_back(request)
+        if outcome.kind in (FailureKind.THROTTLED, FailureKind.RETRYABLE):
+            self.retried += len(request)
+            self._back_off(request, outcome)
+        else:
+            text = f"request {request.id} of {len(request)} {'entry' if len(request) == 1 else 'entries'}"
+            raise self._hopeless(text, outcome.kind, outcome.code, outcome.error)
+
+    def _back_off(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        """The destination may recover: go on when the backoff of its scope has ended, unless its time is up."""
+        now_s, limiter = self._engine.clock(), request.lane.scope.limiter
+        limiter.back_off(request.scope_start, now_s, outcome.retry_after_s, outcome.error)
+        if request.sealed and request.failing_since_s is None:
+            request.failing_since_s = now_s
+        since_s = min(_or_inf(limiter.failing_since_s), _or_inf(request.failing_since_s))
+        if now_s - since_s >= self._retry.timeout_s:
+            raise self._unavailable(now_s - since_s, outcome.error)
+
+    def _time_out(self, request: InFlightRequest[Any], error: BaseException) -> None:
+        outcome = Outcome(FailureKind.RETRYABLE, type(error).__name__, error)
+        try:
+            self._settle(request, outcome)
+        except DeliveryError as failure:
+            self._engine.fail(failure, failure.__cause__)
+
+    def _time_up(self, scope: Scope, now_s: float) -> None:
+        since_s = scope.limiter.give_up_s - self._retry.timeout_s
+        error = self._unavailable(now_s - since_s, scope.limiter.last_failure)
+        self._engine.fail(error, error.__cause__)
+
+    def _settle_late(self, request: InFlightRequest[Any], answer: Any) -> None:
+        """An answer after the deadline is used if the request has not been sent again, and ignored otherwise."""
+        if not self._engine.is_open or not isinstance(answer, RequestResult) or request not in request.lane.sealed:
+            return
+        outcome = self._judge.judge(answer, len(request))
+        if outcome.kind is None:
+            request.lane.sealed.remove(request)
+            self.retried -= len(request)
+            self._settle_entries(request, outcome)
+
+    # ---- entry by entry --------------------------------------------------------------------------------------
+
+    def _settle_entries(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        """The destination answered entry by entry; the request holds nothing any more."""
+        throttled = outcome.indices(FailureKind.THROTTLED)
+        if len(throttled) == len(request):
+            failure = outcome.failures[0][1]
+            wait_s = _longest_wait(outcome, FailureKind.THROTTLED)
+            error = RequestError(failure.code, failure.message)
+            # Replacements are for requests that are cut anew: a sealed one keeps its entries to the letter.
+            if request.sealed or not any(each.replacement is not None for _, each in outcome.failures.values()):
+                self._settle_whole(request, Outcome(FailureKind.THROTTLED, failure.code, error, wait_s))
+                return
+        limiter = request.lane.scope.limiter
+        if len(throttled) < len(request):
+            limiter.succeed()
+        self._acknowledge_others(request, outcome)
+        self.throttled += len(throttled)
+        self._return(request, outcome, throttled)
+        if throttled:
+            wait_s = _longest_wait(outcome, FailureKind.THROTTLED)
+            limiter.back_off(request.scope_start, self._engine.clock(), wait_s, None)
+        for kind in (FailureKind.FATAL, FailureKind.REJECTED):
+            self._return(request, outcome, outcome.indices(kind))
+        self._park(request, outcome, outcome.indices(FailureKind.RETRYABLE))
+        self._refuse_hopeless(request, outcome)
+
+    def _acknowledge_others(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        self.acknowledged += len(request) - len(outcome.failures)
+        size = request.size_in_bytes
+        for index in outcome.failures:
+            piece, at = request.place(index)
+            size -= piece.block.size_in_bytes(at, at + 1)
+        self._engine.size_in_bytes -= size
+
+    def _return(self, request: InFlightRequest[Any], outcome: Outcome, indices: list[int]) -> None:
+        for run in self._runs(request, outcome, indices, 0):
+            self.retried += len(run)
+            self._engine.give_back(request.lane, run)
+
+    def _park(self, request: InFlightRequest[Any], outcome: Outcome, indices: list[int]) -> None:
+        """Entries that failed by themselves each have a backoff of their own; the others need not wait for them."""
+        limiter = request.lane.scope.limiter
+        asked_s = min(_longest_wait(outcome, FailureKind.RETRYABLE) or 0.0, self._retry.retry_after_cap_s)
+        exhausted = 0
+        for run in self._runs(request, outcome, indices, 1):
+            self.retried += len(run)
+            if run.attempts >= self._retry.max_attempts:
+                exhausted += len(run)
+            wait_s = max(asked_s, limiter.jitter_s(run.attempts))
+            if wait_s:
+                self._engine.park(request.lane, run, wait_s)
+            else:
+                self._engine.give_back(request.lane, run)
+        if exhausted:
+            raise self._exhausted(exhausted, outcome.failures[indices[0]][1])
+
+    def _runs(self, request: InFlightRequest[Any], outcome: Outcome, indices: list[int], attempts: int) -> list[Run]:
+        """The failed entries as runs of their own, one for each piece they stood in, with so many more attempts."""
+        places: dict[int, tuple[Run, list[int], dict[int, Any]]] = {}
+        for index in indices:
+            piece, at = request.place(index)
+            _, chosen, replaced = places.setdefault(id(piece), (piece, [], {}))
+            replacement = outcome.failures[index][1].replacement
+            if replacement is not None:
+                replaced[len(chosen)] = replacement
+            chosen.append(at)
+        runs = []
+        for piece, chosen, replaced in places.values():
+            run = piece.take(chosen, piece.attempts + attempts)
+            runs.append(self._replace(request, run, replaced) if replaced else run)
+        return runs
+
+    def _replace(self, request: InFlightRequest[Any], run: Run, replaced: dict[int, Any]) -> Run:
+        engine, before = self._engine, run.size_in_bytes
+        block = run.block.slice(run.start, run.stop)
+        made = engine.maker.replaced(block, replaced, request.route)
+        sequence = [run.sequence_of(index) for index in range(run.start, run.stop)]
+        engine.size_in_bytes += made.size_in_bytes(0, len(made)) - before
+        return Run(made, 0, len(made), 0, sequence, run.attempts)
+
+    # ---- no way on -------------------------------------------------------------------------------------------
+
+    def _refuse_hopeless(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        for kind in (FailureKind.FATAL, FailureKind.REJECTED):
+            indices = outcome.indices(kind)
+            if indices:
+                failure = outcome.failures[indices[0]][1]
+                text = f"{len(indices)} of the {len(request)} entries of request {request.id}"
+                where = f" (the first at index {indices[0]})"
+                raise self._hopeless(text + where, kind, failure.code, RequestError(failure.code, failure.message))
+        limit = self._engine.config.max_record_size_in_bytes
+        for _, failure in outcome.failures.values():
+            if failure.replacement is not None:
+                size = self._engine.maker.size_of(failure.replacement)
+                if size > limit:
+                    raise RequestRejectedError(
+                        f"a replacement has {size} bytes, more than max_record_size_in_bytes = {limit}; "
+                        "raise the limit if the service allows"
+                    )
+
+    def _hopeless(self, text: str, kind: FailureKind | None, code: str, error: BaseException | None) -> DeliveryError:
+        failure: DeliveryError
+        remedy = self._judge.remedy(code)
+        if kind is FailureKind.REJECTED:
+            failure = RequestRejectedError(f"{text} refused by the destination: {_said(error)}{remedy}")
+        else:
+            failure = FatalRequestError(f"{text} failed for good: {_said(error)}{remedy}")
+        failure.__cause__ = error
+        return failure
+
+    def _exhausted(self, count: int, failure: Failure) -> DeliveryError:
+        error = RequestError(failure.code, failure.message)
+        exhausted = RequestRejectedError(
+            f"{count} {'entry has' if count == 1 else 'entries have'} failed retry.max_attempts = "
+            f"{self._retry.max_attempts} times, the last time with {_said(error)}"
+        )
+        exhausted.__cause__ = error
+        return exhausted
+
+    def _unavailable(self, for_s: float, cause: BaseException | None) -> DeliveryError:
+        error = DestinationUnavailableError(
+            f"the destination has taken nothing for {for_s:.1f} s (retry.timeout_s = {self._retry.timeout_s:g}); "
+            f"the last failure was {_said(cause)}"
+        )
+        error.__cause__ = cause
+        return error
+
+
+def _longest_wait(outcome: Outcome, kind: FailureKind) -> float | None:
+    return max((each.retry_after_s or 0.0 for of, each in outcome.failures.values() if of is kind), default=0.0) or None
+
+
+def _or_inf(time_s: float | None) -> float:
+    return inf if time_s is None else time_s
+
+
+def _said(error: BaseException | None) -> str:
+    return str(error) if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"

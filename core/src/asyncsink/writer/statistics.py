@@ -1,0 +1,44 @@
+"""What a writer has done, as a frozen picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterStatistics:
+    """Counts of one writer at one moment; of elements unless the name says otherwise.
+
+    :param accepted: taken by write, write_many, write_block or write_batch
+    :param restored: taken over from the states that the writer was made with
+    :param acknowledged: stored by the destination, each counted once however often it was sent
+    :param buffered_entries: waiting to be sent, sealed requests included
+    :param in_flight_entries: in requests that are under way
+    :param in_flight_requests: requests under way
+    :param size_in_bytes: of all that is not acknowledged
+    :param requests: sends, resends included
+    :param retried_entries: entries sent again, once for each time
+    :param throttled_entries: entries that the service throttled, once for each time
+    :param failed_requests: requests that ended without an answer for each entry (deadline, connection, 5xx, throttled)
+    :param max_batch_size: entries that the next request may hold by the rate limit; the smallest of all scopes
+    :param last_send_time_s: seconds that the last answered request took; None before the first
+    """
+
+    accepted: int = 0
+    restored: int = 0
+    acknowledged: int = 0
+    buffered_entries: int = 0
+    in_flight_entries: int = 0
+    in_flight_requests: int = 0
+    size_in_bytes: int = 0
+    requests: int = 0
+    retried_entries: int = 0
+    throttled_entries: int = 0
+    failed_requests: int = 0
+    max_batch_size: int | None = None
+    last_send_time_s: float | None = None
+
+    @property
+    def unacknowledged(self) -> int:
+        """Elements that a snapshot would hold: ``accepted + restored = acknowledged + unacknowledged``."""
+        return self.accepted + self.restored - self.acknowledged

@@ -1,0 +1,456 @@
+"""AsyncSinkWriter: what a program writes to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, final
+
+import anyio
+
+from asyncsink.blocks import EntryBlock, fitting
+from asyncsink.config import AsyncSinkWriterConfig
+from asyncsink.context import InitContext, WriteContext, idempotency_prefix
+from asyncsink.errors import ConversionError, OversizedEntryError, WouldBlock, WriterClosedError, WriterFailedError
+from asyncsink.limits.limiter import LimiterCache
+from asyncsink.sink import SinkWriter
+from asyncsink.state import BufferedRequestState
+from asyncsink.writer import accounting
+from asyncsink.writer.clock import loop_clock
+from asyncsink.writer.engine import Engine
+from asyncsink.writer.settlement import Settlement
+from asyncsink.writer.statistics import WriterStatistics
+from asyncsink.writer.workers import Workers
+
+if TYPE_CHECKING:
+    from asyncsink.async_sink import AsyncSink
+
+InputT = TypeVar("InputT")
+EntryT = TypeVar("EntryT")
+
+logger = logging.getLogger(__name__)
+
+CLOSE_TIMEOUT_S = 10.0
+"""Seconds that a client gets to close its connections, whatever else is being cancelled."""
+
+
+@final
+class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], Generic[InputT, EntryT]):
+    """Writes elements to an :class:`~asyncsink.AsyncSink`: buffered, in batches, within limits, until acknowledged.
+
+    An async context manager that one task enters and leaves; other tasks of the same loop may write meanwhile.
+    Leaving it normally flushes, then closes; with an exception it closes at once. A write waits only while the buffer
+    is full. An element is accepted when the write returns, and then it is in :meth:`snapshot_state` until the
+    destination has acknowledged it, whatever happens in between: failure, cancellation, closing.
+
+    A fatal error surfaces once, at the next call; later calls raise :class:`WriterFailedError`.
+    """
+
+    def __init__(
+        self,
+        sink: AsyncSink[InputT, EntryT, Any],
+        context: InitContext,
+        config: AsyncSinkWriterConfig,
+        states: Sequence[BufferedRequestState[EntryT]] = (),
+    ) -> None:
+        self._sink, self._init, self._config, self._states = sink, context, config, states
+        self._converter = sink.converter(context.schema)
+        self._apply = self._converter.apply
+        self._size_of = sink.size_in_bytes
+        limiters = context.clients.limiters(sink.fingerprint) if context.clients else LimiterCache()
+        prefix = f"{idempotency_prefix(context)}{context.attempt}-"
+        self._engine = Engine(sink, config, limiters, prefix, self._close_tail)
+        self._settlement = Settlement(sink, self._engine)
+        self._context = WriteContext()
+        self._tail: list[EntryT] = []
+        self._tail_sizes: list[int] = []
+        self._tail_bytes = 0
+        self._tail_room = (1, 1)
+        self._accepted = self._restored = self._offered = self._flushes = 0
+        self._entered = self._restored_in = self._closed = self._seen = False
+        self._thread: int | None = None
+        self._statistics = WriterStatistics()
+        self._asked = False
+        self._stack = AsyncExitStack()
+
+    # ---- life ------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """Connect, take over the restored states, and start.
+
+        :raises OversizedEntryError: a restored entry is larger than ``max_record_size_in_bytes``
+        """
+        if self._entered:
+            raise WriterClosedError("a writer can be entered once; make a new one with its snapshot_state()")
+        self._entered = True
+        self._thread = threading.get_ident()
+        self._restore()
+        client = await self._stack.enter_async_context(self._client())
+        try:
+            self._converter.open(self._init)
+            await self._start(client)
+        except BaseException as error:
+            await self._stack.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def _client(self) -> Any:
+        def connect() -> Any:
+            return self._sink.connect(self._init)
+
+        return self._init.clients.lease(self._sink.fingerprint, connect) if self._init.clients else connect()
+
+    async def _start(self, client: Any) -> None:
+        engine, submit = self._engine, self._sink.submit_request_entries
+        group = await self._stack.enter_async_context(_cancelled_at_the_end())
+        engine.open(Workers(group, lambda request: submit(request, client), self._ended), loop_clock())
+        group.start_soon(engine.alarm.run)
+
+    def _restore(self) -> None:
+        state, limit = _joined(self._states), self._config.max_record_size_in_bytes
+        large = next((size for size in state.sizes if size > limit), None)
+        if large is not None:
+            raise OversizedEntryError(
+                f"a restored entry has {large} bytes, more than max_record_size_in_bytes = {limit}; raise the limit"
+            )
+        self._restored_in = True
+        self._restored = len(state.entries)
+        if state.entries:
+            self._engine.add(self._engine.maker.make(state.entries, state.sizes), state.size_in_bytes)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                if not self._closed:
+                    await self.flush(end_of_input=True)
+            elif self._engine.failure is not None and not self._seen:
+                logger.error("the writer had failed as well: %s", self._engine.failure)
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            self._close()
+            broken = error or self._engine.failure
+            await self._stack.__aexit__(type(broken) if broken else None, broken, None)
+        if error is None:
+            self._raise_unseen()
+
+    async def aclose(self) -> None:
+        """Cut every request short and close; sends nothing. May be called from any task of the loop, and twice.
+
+        Calls that wait raise :class:`WriterClosedError`. Warns with the number of unacknowledged entries. The client
+        is given back when the writer is left.
+
+        :raises DeliveryError: the error with which the writer had failed, if no call has raised it yet
+        """
+        if self._closed:
+            return
+        self._close()
+        self._raise_unseen()
+        left = self._statistics.unacknowledged
+        if left and self._engine.failure is None:
+            warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=2)
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._close_tail()
+            self._closed = True
+            self._engine.close()
+            self._publish()
+
+    def _raise_unseen(self) -> None:
+        if self._engine.failure is not None and not self._seen:
+            self._seen = True
+            raise self._engine.failure
+
+    def _check(self) -> None:
+        """Raise if the writer has failed, is closed or has not been entered."""
+        failure = self._engine.failure
+        if failure is not None:
+            self._raise_unseen()
+            raise WriterFailedError(f"the writer has failed before: {failure}") from failure
+        if self._closed:
+            raise WriterClosedError("the writer is closed; make a new one with its snapshot_state()")
+        if not self._entered:
+            raise WriterClosedError("the writer has not been entered; use `async with` it")
+
+    # ---- writing ---------------------------------------------------------------------------------------------
+
+    async def write(self, element: InputT, context: WriteContext | None = None) -> None:
+        """Accept one element; waits while the buffer is full.
+
+        :raises OversizedEntryError: its entry is larger than ``max_record_size_in_bytes``
+        :raises ConversionError: the converter raised for it
+        """
+        engine = self._engine
+        if not engine.is_open or self._is_full():
+            await self._room(1)
+        entry, size = self._convert(element, context)
+        while engine.size_in_bytes + size > self._config.max_buffered_size_in_bytes and engine.size_in_bytes:
+            await self._room(size)
+        self._append(entry, size)
+
+    def write_nowait(self, element: InputT) -> None:
+        """Accept one element without waiting; what FLIP-171 left out as ``isAvailable``.
+
+        :raises WouldBlock: the buffer is full
+        """
+        self._check()
+        if self._is_full():
+            raise WouldBlock(f"the buffer holds {self._engine.waiting_count} entries and is full; wait_available()")
+        entry, size = self._convert(element, None)
+        if not self._fits(size):
+            raise WouldBlock(f"the buffer has no room for {size} more bytes; wait_available()")
+        self._append(entry, size)
+
+    async def wait_available(self) -> None:
+        """Wait until one more entry of any legal size fits; several producers loop over it and write_nowait."""
+        await self._room(min(self._config.max_record_size_in_bytes, self._config.max_buffered_size_in_bytes))
+
+    async def write_many(self, elements: Sequence[InputT], context: WriteContext | None = None) -> None:
+        """Accept elements in order, converted in runs as room comes; ``context.sequence`` is that of the first.
+
+        Where it raises, what came before the element at fault has been accepted.
+        """
+        self._check()
+        first, start = self._offer(len(elements), context), 0
+        while start < len(elements):
+            await self._room(1)
+            stop = min(len(elements), start + self._config.max_buffered_requests - self._engine.waiting_count)
+            part = elements if stop - start == len(elements) else elements[start:stop]
+            await self._write_run(part, _at(context, first + start), self._converter.apply_many)
+            start = stop
+
+    async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
+        """Accept the rows of a ``pyarrow.RecordBatch``, by the converter's ``apply_batch`` if it has one.
+
+        Without it the elements are the rows as dictionaries.
+        """
+        await self._room(1)
+        apply_batch = getattr(self._converter, "apply_batch", None)
+        if apply_batch is None:
+            await self.write_many(batch.to_pylist(), context)
+        else:
+            first = self._offer(len(batch), context)
+            await self._write_run(batch, _at(context, first), apply_batch)
+
+    def _offer(self, count: int, context: WriteContext | None) -> int:
+        """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
+        if context is not None:
+            return context.sequence
+        self._offered += count
+        return self._offered - count
+
+    async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
+        """Convert a run at once, or element by element where that fails, to find the one at fault."""
+        try:
+            converted = convert(run, context)
+        except Exception:
+            first = context.sequence
+            for offset, element in enumerate(run.to_pylist() if hasattr(run, "to_pylist") else run):
+                await self.write(element, _at(context, first + offset))
+            return
+        if isinstance(converted, list):
+            if len(converted) != len(run):
+                raise ConversionError(
+                    f"{type(self._converter).__name__} made {len(converted)} entries of {len(run)} elements; "
+                    "a converter makes one entry of each"
+                )
+            converted = self._engine.maker.make(converted)
+        await self.write_block(converted)
+
+    async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
+        """Accept a block of converted entries, in slices as room comes. A cancelled call has accepted a prefix.
+
+        :raises OversizedEntryError: an entry is too large; those before it have been accepted
+        """
+        try:
+            large = block.oversized(self._config.max_record_size_in_bytes)
+            await self._write_slices(block, large[0] if large else len(block))
+        finally:
+            self._publish()
+        if large:
+            self._raise_oversized(block.size_in_bytes(large[0], large[0] + 1))
+
+    async def _write_slices(self, block: EntryBlock[Any], stop: int) -> None:
+        engine, config = self._engine, self._config
+        self._check()
+        start = 0
+        while start < stop:
+            await self._room(block.size_in_bytes(start, start + 1))
+            end = min(stop, start + config.max_buffered_requests - engine.waiting_count)
+            end = max(start + 1, fitting(block, start, end, config.max_buffered_size_in_bytes - engine.size_in_bytes))
+            part = block if end - start == len(block) else block.slice(start, end)
+            self._close_tail()
+            self._accepted += end - start
+            engine.add(part, block.size_in_bytes(start, end))
+            engine.plan()
+            start = end
+
+    def _convert(self, element: InputT, context: WriteContext | None) -> tuple[EntryT, int]:
+        if context is None:
+            context = self._context
+            context.sequence = self._offered
+            self._offered += 1
+        try:
+            entry = self._apply(element, context)
+        except Exception as error:
+            raise ConversionError(
+                f"{type(self._converter).__name__} could not convert element {context.sequence}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        size = self._size_of(entry)
+        if size > self._config.max_record_size_in_bytes:
+            self._raise_oversized(size)
+        return entry, size
+
+    def _raise_oversized(self, size: int) -> Never:
+        raise OversizedEntryError(
+            f"an entry has {size} bytes, more than max_record_size_in_bytes = "
+            f"{self._config.max_record_size_in_bytes}; make it smaller, or raise the limit if the service allows"
+        )
+
+    def _append(self, entry: EntryT, size: int) -> None:
+        """Accept a converted entry. Written one by one, entries gather in an open tail of at most one batch."""
+        engine, tail = self._engine, self._tail
+        if not tail:
+            self._tail_room = (1, 1) if engine.maker.routed else engine.room_in_lane()
+            engine.arm()
+        tail.append(entry)
+        self._tail_sizes.append(size)
+        self._tail_bytes += size
+        self._accepted += 1
+        engine.waiting_count += 1
+        engine.size_in_bytes += size
+        if len(tail) >= self._tail_room[0] or self._tail_bytes >= self._tail_room[1]:
+            self._close_tail()
+            engine.plan()
+
+    def _close_tail(self) -> None:
+        if self._tail:
+            entries, sizes, size = self._tail, self._tail_sizes, self._tail_bytes
+            self._tail, self._tail_sizes, self._tail_bytes = [], [], 0
+            self._engine.waiting_count -= len(entries)
+            self._engine.size_in_bytes -= size
+            self._engine.add(self._engine.maker.make(entries, sizes), size)
+
+    # ---- room ------------------------------------------------------------------------------------------------
+
+    def _is_full(self) -> bool:
+        engine, config = self._engine, self._config
+        return (
+            engine.waiting_count >= config.max_buffered_requests
+            or engine.size_in_bytes >= config.max_buffered_size_in_bytes
+        )
+
+    def _fits(self, size: int) -> bool:
+        """Whether an entry of `size` bytes may come in; one always may where nothing else is held."""
+        held = self._engine.size_in_bytes
+        return not self._is_full() and (not held or held + size <= self._config.max_buffered_size_in_bytes)
+
+    async def _room(self, size: int) -> None:
+        """Wait until an entry of `size` bytes fits; raise if the writer has failed or is closed."""
+        self._check()
+        while not self._fits(size):
+            self._close_tail()
+            self._engine.plan()
+            self._engine.make_oldest_due()
+            await self._engine.change()
+            self._check()
+
+    # ---- flush and state -------------------------------------------------------------------------------------
+
+    async def flush(self, end_of_input: bool = False) -> None:
+        """Wait for what is under way.
+
+        ``flush(True)`` ends when all that was accepted before the call is acknowledged, with all the concurrency that
+        the limits allow. ``flush(False)`` ends with the first ending of each request that was in flight when it was
+        called; what fails stays buffered. Both end within the deadlines and the retry policy.
+
+        :raises DeliveryError: the destination did not take what was accepted
+        """
+        try:
+            self._check()
+            self._close_tail()
+            await (self._drain() if end_of_input else self._settle_in_flight())
+        finally:
+            self._publish()
+
+    async def _settle_in_flight(self) -> None:
+        engine = self._engine
+        last = next(reversed(engine.in_flight), 0)
+        while next(iter(engine.in_flight), last + 1) <= last:
+            await engine.change()
+            self._check()
+
+    async def _drain(self) -> None:
+        engine = self._engine
+        before = engine.next_sequence
+        self._flushes += 1
+        try:
+            engine.make_due_before(before)
+            while self._settlement.acknowledged < self._accepted + self._restored and (
+                engine.next_sequence == before or accounting.first_unacknowledged(engine) < before
+            ):
+                await engine.change()
+                self._check()
+        finally:
+            self._flushes -= 1
+            if not self._flushes:
+                engine.flush_before = 0
+
+    def snapshot_state(self, checkpoint_id: int | None = None) -> list[BufferedRequestState[EntryT]]:
+        """Exactly one state: every unacknowledged entry in order, in flight included. Usable after a failure too."""
+        if not self._restored_in:
+            return [_joined(self._states)]
+        self._close_tail()
+        return [accounting.snapshot(self._engine)]
+
+    def statistics(self) -> WriterStatistics:
+        """What the writer has done; the present on its own thread, the last published picture on any other."""
+        if threading.get_ident() == self._thread:
+            self._publish()
+        else:
+            self._asked = True
+        return self._statistics
+
+    def _publish(self) -> None:
+        self._statistics = accounting.statistics(self._engine, self._settlement, self._accepted, self._restored)
+
+    def _ended(self, request: Any, answer: Any) -> None:
+        self._settlement.ended(request, answer)
+        if self._asked:
+            self._asked = False
+            self._publish()
+
+
+def _joined(states: Sequence[BufferedRequestState[EntryT]]) -> BufferedRequestState[EntryT]:
+    """Several states as one, in the order in which they were given."""
+    if len(states) == 1:
+        return states[0]
+    entries = tuple(entry for state in states for entry in state.entries)
+    return BufferedRequestState(entries, tuple(size for state in states for size in state.sizes))
+
+
+def _at(context: WriteContext | None, sequence: int) -> WriteContext:
+    if context is None:
+        return WriteContext(sequence=sequence)
+    return WriteContext(context.timestamp, context.current_watermark, sequence)
+
+
+@asynccontextmanager
+async def _cancelled_at_the_end() -> AsyncIterator[anyio.abc.TaskGroup]:
+    """A task group whose tasks end with the block, and which leaves the block's own exception as it is."""
+    group = anyio.create_task_group()
+    await group.__aenter__()
+    try:
+        yield group
+    finally:
+        group.cancel_scope.cancel()
+        await group.__aexit__(None, None, None)
