@@ -1,0 +1,68 @@
+"""The rules of the oracle. Each is small, has a name, and can be asked for alone."""
+
+from __future__ import annotations
+
+from asyncsink_testing.rules.accounting import (
+    LimiterBalanced,
+    SnapshotExact,
+    StatisticsBalanced,
+)
+from asyncsink_testing.rules.base import Rule, RuleMaker
+from asyncsink_testing.rules.delivery import (
+    InOrder,
+    NoNeedlessDuplicate,
+    NothingLost,
+    SealedResend,
+    UniqueIds,
+)
+from asyncsink_testing.rules.limits import BatchBounds, BufferBounds, InFlightBound, ScopeShare
+from asyncsink_testing.rules.time import (
+    BackoffBounded,
+    FlushMeaning,
+    NoEarlyCut,
+    NothingIdle,
+    RetryAfterHonoured,
+)
+
+RULES: tuple[RuleMaker, ...] = (
+    NothingLost,
+    NoNeedlessDuplicate,
+    SealedResend,
+    UniqueIds,
+    InOrder,
+    BatchBounds,
+    InFlightBound,
+    ScopeShare,
+    BufferBounds,
+    RetryAfterHonoured,
+    BackoffBounded,
+    NothingIdle,
+    FlushMeaning,
+    NoEarlyCut,
+    StatisticsBalanced,
+    SnapshotExact,
+    LimiterBalanced,
+)
+
+__all__ = [
+    "RULES",
+    "BackoffBounded",
+    "BatchBounds",
+    "BufferBounds",
+    "FlushMeaning",
+    "InFlightBound",
+    "InOrder",
+    "LimiterBalanced",
+    "NoEarlyCut",
+    "NoNeedlessDuplicate",
+    "NothingIdle",
+    "NothingLost",
+    "RetryAfterHonoured",
+    "Rule",
+    "RuleMaker",
+    "ScopeShare",
+    "SealedResend",
+    "SnapshotExact",
+    "StatisticsBalanced",
+    "UniqueIds",
+]

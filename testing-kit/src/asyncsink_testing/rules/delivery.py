@@ -1,0 +1,171 @@
+"""Nothing lost, nothing stored twice without need, sealed requests as they were, order kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from asyncsink_testing.history import Ending, Event, Gone, History, RequestStarted, SentRequest
+from asyncsink_testing.ledger import Ledger, Place, Tracked
+from asyncsink_testing.rules.base import Rule, shown
+
+
+class NothingLost(Rule):
+    """Whatever was accepted and is expected is stored in the end; a writer that was left has nothing left over."""
+
+    name = "nothing-lost"
+    events: ClassVar[tuple[type[Event], ...]] = (Gone,)
+
+    def check(self, event: Gone, ledger: Ledger) -> Iterator[str]:
+        left = ledger.unacknowledged()
+        if event.left and left:
+            places = sorted({each.place.value for each in left})
+            yield (
+                f"writer {ledger.number} was left normally, but {len(left)} accepted entries are not acknowledged "
+                f"({', '.join(places)}): {shown(each.entry for each in left)}; look at flush(True)"
+            )
+
+    def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
+        stored = {entry for request in self.history.requests for entry in _stored(request)}
+        lost = [entry for entry in self.history.expected if entry not in stored]
+        if lost:
+            seen = {entry: request for request in self.history.requests for entry in request.entries}
+            last = f"; the first was last seen in {seen[lost[0]]}" if lost[0] in seen else "; the first was never sent"
+            yield f"{len(lost)} entries are lost: {shown(lost)}{last}"
+
+
+def _stored(request: SentRequest) -> list[Any]:
+    return [request.entries[index] for index in sorted(request.stored)]
+
+
+class NoNeedlessDuplicate(Rule):
+    """A writer sends an entry again only if it was not stored, or if it could not know; never twice at once."""
+
+    name = "no-needless-duplicate"
+    events: ClassVar[tuple[type[Event], ...]] = (RequestStarted,)
+
+    def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
+        request = event.request
+        known = [ledger.entries[entry] for entry in request.entries if entry in ledger.entries]
+        if len(set(request.entries)) < len(request.entries):
+            yield f"{request} holds an entry more than once"
+        foreign = [entry for entry in request.entries if entry not in ledger.entries]
+        if foreign:
+            yield f"{request} holds entries that writer {ledger.number} was never given: {shown(foreign)}"
+        for place, sentence in _MUST_NOT_BE_SENT.items():
+            wrong = [each for each in known if each.place is place and not _overdue(each, request, ledger)]
+            if wrong:
+                yield f"{request} sends {shown(each.entry for each in wrong)} {sentence} {wrong[0].request}"
+
+
+_MUST_NOT_BE_SENT = {
+    Place.ACKNOWLEDGED: "again although acknowledged by",
+    Place.IN_FLIGHT: "while still in flight in",
+    Place.REFUSED: "although the write raised; last in",
+}
+
+
+def _overdue(each: Tracked, request: SentRequest, ledger: Ledger) -> bool:
+    """Whether an entry is in flight only in a request whose deadline has come at this instant."""
+    under_way = each.request
+    return each.place is Place.IN_FLIGHT and under_way is not None and (
+        under_way.id == request.id and request.started_s >= ledger.deadline_s(under_way)
+    )  # fmt: skip
+
+
+class SealedResend(Rule):
+    """An unknown outcome is followed by the same id with the same entries in the same order, one attempt more."""
+
+    name = "sealed-resend"
+    events: ClassVar[tuple[type[Event], ...]] = (RequestStarted,)
+
+    def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
+        request = event.request
+        for sealed in ledger.sealed.values():
+            if sealed.id == request.id:
+                yield from _compare(sealed, request)
+            elif not set(sealed.entries).isdisjoint(request.entries):
+                common = [entry for entry in sealed.entries if entry in set(request.entries)]
+                yield f"{request} re-cuts {shown(common)} of the sealed {sealed}; it must come again whole, by its id"
+
+
+def _compare(sealed: SentRequest, request: SentRequest) -> Iterator[str]:
+    if sealed.entries != request.entries:
+        yield f"{request} repeats the id of {sealed} with other entries: {shown(request.entries)}"
+    if request.attempt != sealed.attempt + 1:
+        yield f"{request} follows {sealed} and must be attempt {sealed.attempt + 1}"
+
+
+class UniqueIds(Rule):
+    """An id is used by one writer, for one list of entries, and again only after an unknown outcome."""
+
+    name = "unique-ids"
+    events: ClassVar[tuple[type[Event], ...]] = (RequestStarted,)
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._last: dict[str, SentRequest] = {}
+
+    def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
+        request, before = event.request, self._last.get(event.request.id)
+        self._last[request.id] = request
+        if before is None:
+            if request.attempt != 1:
+                yield f"{request} is the first of its id and must be attempt 1"
+        elif before.writer != request.writer:
+            yield f"{request} repeats the id of {before}, another writer's; an idempotent destination drops the second"
+        elif request.id not in ledger.sealed and before.ending is not Ending.OPEN:
+            yield f"{request} repeats the id of {before}, whose outcome was known"
+
+
+class InOrder(Rule):
+    """A request holds the oldest entries of its route that may be sent, in the order of acceptance.
+
+    Requests of the same instant reach the destination in any order, so an entry counts as passed over only if it has
+    not gone by the end of that instant; and one that came back at this instant may have come back too late.
+    """
+
+    name = "in-order"
+    events: ClassVar[tuple[type[Event], ...]] = (Event,)
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._passed: list[tuple[SentRequest, list[Tracked]]] = []
+
+    def check(self, event: Event, ledger: Ledger) -> Iterator[str]:
+        if self._passed and event.time_s > self._passed[0][0].started_s:
+            yield from self._judge_passed()
+        if isinstance(event, RequestStarted):
+            request = event.request
+            known = [ledger.entries[entry] for entry in request.entries if entry in ledger.entries]
+            if request.id not in ledger.sealed and request.attempt == 1 and known:
+                yield from self._ascending(request, known)
+                self._note_passed(request, known, ledger)
+
+    def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
+        return self._judge_passed()
+
+    def _ascending(self, request: SentRequest, known: list[Tracked]) -> Iterator[str]:
+        for first, second in pairwise(known):
+            if first.order > second.order:
+                yield f"{request} holds {first.entry!r} before {second.entry!r}, which was accepted earlier"
+
+    def _note_passed(self, request: SentRequest, known: list[Tracked], ledger: Ledger) -> None:
+        own, last = set(request.entries), max(each.order for each in known)
+        passed = [
+            each
+            for each in ledger.at(Place.BUFFERED)
+            if each.order < last and each.certain and each.route == request.route
+            and each.since_s < request.started_s and each.entry not in own
+        ]  # fmt: skip
+        if passed:
+            self._passed.append((request, passed))
+
+    def _judge_passed(self) -> Iterator[str]:
+        noted, self._passed = self._passed, []
+        for request, entries in noted:
+            left = [each for each in entries if each.since_s < request.started_s]
+            if left:
+                names = shown(each.entry for each in left)
+                yield f"{request} passes over entries accepted earlier that wait since {left[0].since_s:.6g}: {names}"

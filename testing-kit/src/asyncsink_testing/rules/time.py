@@ -1,0 +1,189 @@
+"""What must wait, what must not, and what a flush means."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from math import inf, log2
+from typing import ClassVar
+
+from asyncsink_testing.history import (
+    Ending,
+    Event,
+    FlushCalled,
+    FlushReturned,
+    History,
+    Quiet,
+    RequestEnded,
+    RequestStarted,
+    SentRequest,
+)
+from asyncsink_testing.ledger import Ledger, Place, Tracked
+from asyncsink_testing.rules.base import Rule, shown
+
+EPSILON_S = 1e-6
+
+
+class RetryAfterHonoured(Rule):
+    """No request starts in a scope before the time that its last answers asked for, up to the policy's cap."""
+
+    name = "retry-after-honoured"
+    events: ClassVar[tuple[type[Event], ...]] = (RequestStarted,)
+
+    def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
+        scope = ledger.scope(event.request.scope)
+        # What was admitted at the very instant of the answer could not know of it.
+        if scope.failed_s < event.time_s < scope.not_before_s - EPSILON_S:
+            yield (
+                f"{event.request} starts before {scope.not_before_s:.6g}, which scope {event.request.scope!r} asked "
+                f"for by Retry-After at {scope.failed_s:.6g}"
+            )
+
+
+class BackoffBounded(Rule):
+    """During an outage the requests of a scope grow with the logarithm of its length, then with its length."""
+
+    name = "backoff-bounded"
+    events: ClassVar[tuple[type[Event], ...]] = (RequestStarted, RequestEnded)
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._failing: dict[tuple[int, Hashable], tuple[float, int]] = {}
+
+    def check(self, event: RequestStarted | RequestEnded, ledger: Ledger) -> Iterator[str]:
+        request = event.request
+        key = ledger.number, request.scope
+        if isinstance(event, RequestEnded):
+            if request.ending in (Ending.THROTTLED, Ending.UNKNOWN, Ending.CUT):
+                self._failing.setdefault(key, (event.time_s, 0))
+            else:
+                self._failing.pop(key, None)
+        elif key in self._failing:
+            since_s, count = self._failing[key]
+            self._failing[key] = since_s, count + 1
+            most = _most_requests(ledger, event.time_s - since_s)
+            if count + 1 > most:
+                del self._failing[key]
+                yield (
+                    f"{request} is number {count + 1} in scope {request.scope!r} since every request there has failed, "
+                    f"from {since_s:.6g} on; with the backoff of the policy {most:.0f} would be many"
+                )
+
+
+def _most_requests(ledger: Ledger, lasting_s: float) -> float:
+    """A generous bound: full jitter halves the waits on average, and a round is at most all slots."""
+    retry = ledger.config.retry
+    if not retry.initial_backoff_s:
+        return inf
+    rounds = 12 + 2 * log2(1 + lasting_s / retry.initial_backoff_s) + 6 * lasting_s / retry.max_backoff_s
+    return rounds * ledger.config.max_in_flight_requests
+
+
+class NothingIdle(Rule):
+    """Whatever is due and allowed is in flight at the same instant; judged only where nothing is left to do."""
+
+    name = "nothing-idle"
+    events: ClassVar[tuple[type[Event], ...]] = (Quiet,)
+
+    def check(self, event: Quiet, ledger: Ledger) -> Iterable[str]:
+        most = ledger.config.max_in_flight_requests
+        if not ledger.steady or len(ledger.open_requests) >= most:
+            return ()
+        waiting = [each for each in ledger.at(Place.BUFFERED, Place.SEALED, Place.OWN_BACKOFF) if each.certain]
+        by_route: dict[Hashable, list[Tracked]] = {}
+        for each in waiting:
+            by_route.setdefault(each.route, []).append(each)
+        return [message for route in by_route for message in self._route(event.time_s, ledger, by_route[route])]
+
+    def _route(self, now_s: float, ledger: Ledger, waiting: list[Tracked]) -> Iterator[str]:
+        scope_name = self.history.scope_of(waiting[0].route)
+        scope, config = ledger.scope(scope_name), ledger.config
+        share = max(1, config.max_in_flight_requests - 1) if len(ledger.scopes) > 1 else config.max_in_flight_requests
+        rested = now_s > scope.failed_s + config.retry.max_backoff_s + EPSILON_S and now_s >= scope.not_before_s
+        if scope.in_flight >= share or not rested or (ledger.limited and scope.in_flight):
+            return
+        reason = self._reason(now_s, ledger, waiting)
+        if reason:
+            yield (
+                f"writer {ledger.number} has a free slot, and route {waiting[0].route!r} {reason}, but nothing was "
+                f"sent; it waits: {shown(each.entry for each in waiting)}"
+            )
+
+    def _reason(self, now_s: float, ledger: Ledger, waiting: list[Tracked]) -> str:
+        config = ledger.config
+        sealed = [each for each in waiting if each.place is Place.SEALED]
+        free = [each for each in waiting if each.place is Place.BUFFERED]
+        size = sum(each.size for each in free)
+        before_s = now_s - config.max_time_in_buffer_s - EPSILON_S
+        parked_s = before_s - max(config.retry.max_backoff_s, config.retry.retry_after_cap_s)
+        flushes = [each for each in ledger.flushes.values() if each.end_of_input]
+        flushed_s = max((each.time_s for each in flushes), default=-inf)
+        if sealed:
+            return f"has {sealed[0].request} to repeat since {sealed[0].since_s:.6g}"
+        if len(free) >= config.max_batch_size or size >= config.max_batch_size_in_bytes:
+            return f"has {len(free)} entries with {size} bytes, a full batch"
+        if any(each.since_s < before_s for each in free):
+            return f"has entries older than max_time_in_buffer_s = {config.max_time_in_buffer_s}"
+        if any(each.place is Place.OWN_BACKOFF and each.since_s < parked_s for each in waiting):
+            return "has an entry whose own backoff must have ended"
+        if any(each.order < ledger.flush_marks.get(call.number, 0) for call in flushes for each in free):
+            return f"is being flushed since {flushed_s:.6g}"
+        if not ledger.open_requests and len(ledger.at(Place.BUFFERED)) >= config.max_buffered_requests:
+            return "waits in a full buffer with nothing in flight"
+        return ""
+
+
+class FlushMeaning(Rule):
+    """``flush(False)`` outlives the requests open at its call, within their deadline; ``flush(True)`` all entries."""
+
+    name = "flush-meaning"
+    events: ClassVar[tuple[type[Event], ...]] = (FlushCalled, FlushReturned)
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._open: dict[int, tuple[FlushCalled, list[SentRequest], list[Tracked]]] = {}
+
+    def check(self, event: FlushCalled | FlushReturned, ledger: Ledger) -> Iterator[str]:
+        if isinstance(event, FlushCalled):
+            self._open[event.number] = event, list(ledger.open_requests.values()), ledger.unacknowledged()
+            return
+        call, requests, entries = self._open.pop(event.number)
+        if not event.done:
+            return
+        if call.end_of_input:
+            left = [each for each in entries if each.place is not Place.ACKNOWLEDGED]
+            if left:
+                yield f"flush(True) called at {call.time_s:.6g} returned without {shown(each.entry for each in left)}"
+            return
+        still = [each for each in requests if each.number in ledger.open_requests]
+        if still:
+            yield f"flush(False) called at {call.time_s:.6g} returned while {still[0]} is under way since before"
+        lasted_s = event.time_s - call.time_s
+        if lasted_s > ledger.config.request_timeout_s + EPSILON_S:
+            yield f"flush(False) took {lasted_s:.6g} s, longer than any request's deadline"
+
+
+class NoEarlyCut(Rule):
+    """While a writer works, it cuts a request at its deadline: not before and not after."""
+
+    name = "no-early-cut"
+    events: ClassVar[tuple[type[Event], ...]] = (RequestEnded, Quiet)
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._cut: list[tuple[Ledger, SentRequest]] = []
+
+    def check(self, event: RequestEnded | Quiet, ledger: Ledger) -> Iterator[str]:
+        if not ledger.steady:
+            return
+        if isinstance(event, Quiet):
+            for request in ledger.open_requests.values():
+                if event.time_s > ledger.deadline_s(request) + EPSILON_S and not request.step.uncut_s:
+                    yield f"{request} is under way beyond its deadline {ledger.deadline_s(request):.6g}"
+        elif event.request.ending is Ending.CUT and event.time_s < ledger.deadline_s(event.request) - EPSILON_S:
+            self._cut.append((ledger, event.request))
+
+    def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
+        for ledger, request in self._cut:
+            # A writer that fails cuts what is under way, and says why only at its next call.
+            if not ledger.failed:
+                yield f"{request} was cut before its deadline {ledger.deadline_s(request):.6g}"
