@@ -51,7 +51,7 @@ class Driver:
 
     def __init__(self, folder: Path, url: str) -> None:
         self._output = folder / "driver.log"
-        command = [sys.executable, HERE / "stream.py", folder, url]
+        command: list[str | Path] = [sys.executable, HERE / "stream.py", folder, url]
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
 
