@@ -48,10 +48,9 @@ from asyncsink.request import ListRequestEntries, RequestEntries, RequestResult
 from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
+from asyncsink.writer import AsyncSinkWriter, WriterStatistics
 
 if TYPE_CHECKING:
-    from asyncsink.writer import AsyncSinkWriter, WriterStatistics
-
     __version__: str
 
 __all__ = [
@@ -114,10 +113,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("AsyncSinkWriter", "WriterStatistics"):
-        from asyncsink import writer
-
-        return getattr(writer, name)
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 

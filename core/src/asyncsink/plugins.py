@@ -81,6 +81,16 @@ class AvailableConnector:
         """The distribution with its version, as messages name it."""
         return f"{self.distribution} {self.version}" if self.distribution else "this program"
 
+    @property
+    def remedy(self) -> str:
+        """What helps against a broken installation, as the end of a sentence; empty if nothing is installed."""
+        if self.distribution is None:
+            return ""
+        return f"; reinstall {self.distribution} or disable it by ASYNCSINK_DISABLED={self.name}"
+
+    def __str__(self) -> str:
+        return f"connector {self.name!r} from {self.origin}"
+
 
 _registered: dict[str, tuple[str, object]] = {}
 
@@ -141,12 +151,12 @@ def load_sink(name: str) -> type[Sink[Any, Any, Any, Any]]:
     :raises ConnectorNotFoundError: it is not installed, or disabled
     :raises ConnectorLoadError: it does not load
     """
-    return _load_class(connector_info(name), "sink", Sink)
+    return _load_class(name, "sink", Sink)
 
 
 def load_options(name: str) -> type[ConnectorOptions]:
     """The options class of the connector `name`; raises as :func:`load_sink` does."""
-    return _load_class(connector_info(name), "options", ConnectorOptions)
+    return _load_class(name, "options", ConnectorOptions)
 
 
 def load_object(path: str) -> Any:
@@ -202,10 +212,8 @@ def _load_info(connector: AvailableConnector) -> ConnectorInfo:
         manager.check_pending()
         info = manager.hook.asyncsink_connector()
     except Exception as error:
-        remedy = f"; reinstall {connector.distribution} or disable it by ASYNCSINK_DISABLED={connector.name}"
         raise ConnectorLoadError(
-            f"connector {connector.name!r} from {connector.origin} failed to import: "
-            f"{type(error).__name__}: {error}{remedy if connector.distribution else ''}"
+            f"{connector} failed to import: {type(error).__name__}: {error}{connector.remedy}"
         ) from error
     _check_info(connector, info)
     checked: ConnectorInfo = info
@@ -213,34 +221,34 @@ def _load_info(connector: AvailableConnector) -> ConnectorInfo:
 
 
 def _check_info(connector: AvailableConnector, info: object) -> None:
-    said = f"connector {connector.name!r} from {connector.origin}"
     if not isinstance(info, ConnectorInfo):
         raise ConnectorLoadError(
-            f"{said} gave {info!r} for a ConnectorInfo; its entry point must name a module with a function "
+            f"{connector} gave {info!r} for a ConnectorInfo; its entry point must name a module with a function "
             "asyncsink_connector that is decorated with @hookimpl and returns one"
         )
     if info.api_version > API_VERSION:
         raise ConnectorLoadError(
-            f"{said} speaks API version {info.api_version}, asyncsink-core {API_VERSION}: the connector is newer; "
+            f"{connector} speaks API version {info.api_version}, asyncsink-core {API_VERSION}: the connector is newer; "
             "upgrade asyncsink-core"
         )
     if info.api_version < API_VERSION:
         raise ConnectorLoadError(
-            f"{said} speaks API version {info.api_version}, asyncsink-core {API_VERSION}: the connector is older; "
+            f"{connector} speaks API version {info.api_version}, asyncsink-core {API_VERSION}: the connector is older; "
             f"upgrade {connector.distribution or 'it'}"
         )
     if folded(info.name) != folded(connector.name):
-        raise ConnectorLoadError(f"{said} calls itself {info.name!r}; give its entry point the same name")
+        raise ConnectorLoadError(f"{connector} calls itself {info.name!r}; give its entry point the same name")
 
 
-def _load_class(info: ConnectorInfo, field: str, base: type[Any]) -> type[Any]:
+def _load_class(name: str, field: str, base: type[Any]) -> type[Any]:
+    info = connector_info(name)
     path = getattr(info, field)
-    origin = next((each.origin for each in available() if folded(each.name) == folded(info.name)), "this program")
-    said = f"connector {info.name!r} from {origin}"
+    connector = next(each for each in available() if folded(each.name) == folded(info.name))
     try:
         found = load_object(path)
     except ConfigurationError as error:
-        raise ConnectorLoadError(f"{said} failed to load: its {field} {error}") from error.__cause__ or error
+        text = f"{connector} failed to load: its {field} {error}{connector.remedy}"
+        raise ConnectorLoadError(text) from error.__cause__ or error
     if not (isinstance(found, type) and issubclass(found, base)):
-        raise ConnectorLoadError(f"{said} failed to load: its {field} {path!r} is no subclass of {base.__name__}")
+        raise ConnectorLoadError(f"{connector} failed to load: its {field} {path!r} is no subclass of {base.__name__}")
     return found
