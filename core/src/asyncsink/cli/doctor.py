@@ -41,4 +41,4 @@ def rendered(findings: Sequence[Finding]) -> str:
         if each.remedy:
             lines.append(f"{'':<8} -> {each.remedy}")
     errors, warnings = (sum(each.level == level for each in findings) for level in ("error", "warning"))
-    return "\n".join([*lines, f"{errors} errors, {warnings} warnings, {len(findings)} findings"])
+    return "\n".join([*lines, f"errors: {errors}, warnings: {warnings}, findings: {len(findings)}"])
