@@ -1,0 +1,36 @@
+"""The Retry-After header (RFC 9110, 10.2.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds for which the server asks to be left alone; None if it does not ask, or not for later than now.
+
+    A date counts from the answer's own Date, so that it holds where the two clocks differ; without one from `now`.
+    Text that is neither a number nor a date asks for nothing.
+
+    :param headers: of the answer; names compare without case
+    """
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", value):
+        seconds = float(value)
+    else:
+        until = _date(value)
+        if until is None:
+            return None
+        since = _date(headers.get("date", "")) or now or datetime.now(UTC)
+        seconds = (until - since).total_seconds()
+    return seconds if seconds > 0 else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,107 @@
+"""The sink: how requests are made of entries, and what their answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from asyncsink.async_sink import AsyncSink
+from asyncsink.config import AsyncSinkWriterConfig
+from asyncsink.context import InitContext, Schema
+from asyncsink.errors import ConfigurationError
+from asyncsink.failures import ErrorTable
+from asyncsink.options import WriterOptions, parse_options
+from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.state import BufferedRequestState
+
+from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
+from asyncsink_http.entry import HttpConverter, HttpEntry, KeyedEntry
+from asyncsink_http.errors import ERRORS, is_stored, refusal
+from asyncsink_http.options import HttpOptions
+from asyncsink_http.retry_after import retry_after_s
+
+if TYPE_CHECKING:
+    from asyncsink.writer import AsyncSinkWriter
+
+    from asyncsink_http.transport import SlotTransport
+
+
+class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
+    """Sends rows as JSON to one URL: ``HttpSink(url="https://api.example.com/rows")``.
+
+    A 2xx answer stores a whole request, every other stores none of it; the README lists what follows each. Delivery is
+    at least once: a request whose answer is lost is sent again, with the same ``Idempotency-Key``. Elements are rows
+    as mappings, or payloads as bytes or strings. Sizes are those of the body before compression.
+
+    :raises ConfigurationError: an option breaks its rule, or ``body="single"`` meets a max_batch_size other than 1
+    """
+
+    options_type: ClassVar[type[HttpOptions]] = HttpOptions
+    defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig(request_timeout_s=30.0)
+    errors: ClassVar[ErrorTable] = ERRORS
+
+    options: HttpOptions
+
+    def __init__(
+        self, options: HttpOptions | None = None, *, config: AsyncSinkWriterConfig | None = None, **values: Any
+    ) -> None:
+        super().__init__(options, **values)
+        self.config = self._checked(config or _defaults(self.options))
+        self._overhead = overhead_in_bytes(self.options.body)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> Self:
+        own, writer = parse_options(options, cls.options_type, WriterOptions)
+        return cls(own, config=writer.config(_defaults(own)))
+
+    def connect(self, context: InitContext) -> AbstractAsyncContextManager[SlotTransport]:
+        from asyncsink_http.transport import SlotTransport
+
+        return SlotTransport(self.options)
+
+    def converter(self, schema: Schema | None) -> HttpConverter:
+        return HttpConverter(schema, self.options.body, self._overhead)
+
+    def size_in_bytes(self, entry: HttpEntry) -> int:
+        payload = entry.payload if isinstance(entry, KeyedEntry) else entry
+        return len(payload) + self._overhead
+
+    async def submit_request_entries(self, entries: RequestEntries[HttpEntry], client: SlotTransport) -> RequestResult:
+        options = self.options
+        body = encode_body(entries, options.body)
+        if options.compression == "gzip":
+            body = compress(body)
+        answer = await client.send(body, self._request_headers(entries))
+        if is_stored(answer.status):
+            return RequestResult.OK
+        wait_s = retry_after_s(answer.headers)
+        raise refusal(options, answer.status, answer.reason, answer.text, wait_s)
+
+    def open(
+        self,
+        config: AsyncSinkWriterConfig | None = None,
+        states: Sequence[BufferedRequestState[HttpEntry]] = (),
+    ) -> AsyncSinkWriter[Any, HttpEntry]:
+        return super().open(self._checked(config or self.config), states)
+
+    def _request_headers(self, entries: RequestEntries[HttpEntry]) -> dict[str, str]:
+        if not self.options.idempotency_key:
+            return {}
+        first = entries[0]
+        return {"Idempotency-Key": first.key if isinstance(first, KeyedEntry) else entries.id}
+
+    def _checked(self, config: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
+        if self.options.body == "single" and config.max_batch_size != 1:
+            raise ConfigurationError(
+                f"max_batch_size (option maxBatchSize) = {config.max_batch_size} contradicts body=single, which sends "
+                "one row a request; leave it out or set it to 1, or set body=ndjson"
+            )
+        return config
+
+
+def _defaults(options: HttpOptions) -> AsyncSinkWriterConfig:
+    if options.body == "single":
+        return replace(HttpSink.defaults, max_batch_size=1)
+    return HttpSink.defaults
