@@ -36,10 +36,5 @@ class ElementConverter(ABC, Generic[InputT, EntryT]):
 
         If it raises, the writer repeats the run one by one.
         """
-        first = context.sequence
-        entries: list[EntryT] = []
-        for offset, element in enumerate(elements):
-            context.sequence = first + offset
-            entries.append(self.apply(element, context))
-        context.sequence = first
-        return entries
+        apply = self.apply
+        return [apply(element, context) for context.sequence, element in enumerate(elements, context.sequence)]

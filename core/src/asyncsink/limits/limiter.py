@@ -28,6 +28,7 @@ class Limiter:
         "_backoff_since_start",
         "_backoffs",
         "_delayed_until_s",
+        "_delays",
         "_random",
         "_retry",
         "_starts",
@@ -49,6 +50,7 @@ class Limiter:
         self.last_failure: BaseException | None = None
         self._retry = retry
         self._random = random or Random()
+        self._delays = type(strategy).delay_s is not RateLimitingStrategy.delay_s
         self._delayed_until_s = -inf
         self._starts = 0
         self._backoffs = 0
@@ -60,7 +62,7 @@ class Limiter:
         """Whether this request may go now. Where not, ask again after a completion or at :meth:`unblocked_s`."""
         if info.now_s < self.not_before_s:
             return False
-        if delay_s := self.strategy.delay_s(info):
+        if self._delays and (delay_s := self.strategy.delay_s(info)) > 0:
             self._delayed_until_s = info.now_s + delay_s
             return False
         if not self.strategy.should_block(info):
@@ -93,6 +95,10 @@ class Limiter:
         """Register that a request has ended, in whatever way."""
         self.in_flight -= 1
         self.strategy.register_completed_request(info)
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
 
     def wake(self, but: Callable[[], None]) -> None:
         """Let the other writers that wait for this scope plan anew."""

@@ -126,6 +126,11 @@ class Lane:
 
     def measure(self, most: int, size_limit: int) -> tuple[int, int]:
         """Entries and bytes of the next batch: it stops at the first entry that would go over either limit."""
+        first = self.returned[0] if self.returned else self.fresh[0]
+        if first.stop - first.start >= most:
+            size = first.block.size_in_bytes(first.start, first.start + most)
+            if size <= size_limit:
+                return most, size
         count = size = 0
         for run in self.runs():
             stop = min(run.stop, run.start + most - count)

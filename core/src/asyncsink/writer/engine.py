@@ -61,6 +61,7 @@ class Engine:
         """Entries with a smaller sequence number are due, as a flush waits for them."""
         self.on_timeout: Callable[[InFlightRequest[Any], BaseException], None] = _not_wired
         self.on_time_up: Callable[[Scope, float], None] = _not_wired
+        self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
         self._scope_of, self._limiters, self._prefix, self._close_tail = sink.scope_of, limiters, prefix, close_tail
         self._ready: dict[Lane, None] = {}
         """Lanes to be looked at, in the order in which their turn comes; after a plan those that may not go yet."""
@@ -125,7 +126,8 @@ class Engine:
     def room_in_lane(self) -> tuple[int, int]:
         """Entries and bytes that the only lane of a sink without routes still lacks to be due; a batch if it is."""
         lane = self.lane(None)
-        most, size = self._most(lane), self.config.max_batch_size_in_bytes
+        most = max(1, min(self._most_entries, lane.scope.limiter.strategy.max_batch_size))
+        size = self._most_bytes
         return (
             most - lane.count if lane.count < most else most,
             size - lane.size_in_bytes if lane.size_in_bytes < size else size,
@@ -148,8 +150,10 @@ class Engine:
         ready, most = self._ready, self.config.max_in_flight_requests
         while ready and len(self.in_flight) < most:
             lane = next(iter(ready))
-            del ready[lane]
             sent = self._send_next(lane)
+            if sent and len(ready) == 1:
+                continue
+            del ready[lane]
             if sent:
                 ready[lane] = None
             elif sent is None:
@@ -159,19 +163,20 @@ class Engine:
 
     def _send_next(self, lane: Lane) -> bool | None:
         """Send the next request of a lane: True if one went, False if none is due, None if it may not go now."""
-        scope = lane.scope
-        if not lane.sealed and not self._is_due(lane):
+        scope, limiter = lane.scope, lane.scope.limiter
+        most = max(1, min(self._most_entries, limiter.strategy.max_batch_size))
+        if lane.sealed:
+            count, size = len(lane.sealed[0]), lane.sealed[0].size_in_bytes
+        elif self._is_due(lane, most):
+            count, size = lane.measure(most, self._most_bytes)
+        else:
             return False
         if self._many_scopes and scope.slots >= max(1, self.config.max_in_flight_requests - 1):
             return None
-        if lane.sealed:
-            count, size = len(lane.sealed[0]), lane.sealed[0].size_in_bytes
-        else:
-            count, size = lane.measure(self._most(lane), self.config.max_batch_size_in_bytes)
         info = RequestInfo(count, size, self.clock())
-        if not scope.limiter.admits(info, sealed=bool(lane.sealed)):
-            scope.limiter.wait(self._plan)
-            self.alarm.set(scope.limiter.unblocked_s(info.now_s))
+        if not limiter.admits(info, sealed=bool(lane.sealed)):
+            limiter.wait(self._plan)
+            self.alarm.set(limiter.unblocked_s(info.now_s))
             return None
         if lane.sealed:
             request = lane.sealed.popleft().again()
@@ -182,17 +187,14 @@ class Engine:
         self._start(request, info)
         return True
 
-    def _is_due(self, lane: Lane) -> bool:
+    def _is_due(self, lane: Lane, most: int) -> bool:
         count = lane.count
         if not count:
             return False
-        if count >= self._most(lane) or lane.size_in_bytes >= self.config.max_batch_size_in_bytes:
+        if count >= most or lane.size_in_bytes >= self._most_bytes:
             return True
         first = lane.first_sequence
         return first < self.flush_before or first < lane.due_before
-
-    def _most(self, lane: Lane) -> int:
-        return max(1, min(self.config.max_batch_size, lane.scope.limiter.strategy.max_batch_size))
 
     def _start(self, request: InFlightRequest[Any], info: RequestInfo) -> None:
         assert self.workers is not None
@@ -219,12 +221,13 @@ class Engine:
 
     def go_on(self, lane: Lane) -> None:
         """A request of this lane has ended: send what has become possible, here and in other writers."""
-        if lane:
+        if lane.count or lane.sealed:
             self._ready[lane] = None
         elif lane.route is not None and not lane.scope.slots:
             self._drop(lane)
         self.plan()
-        lane.scope.limiter.wake(self._plan)
+        if lane.scope.limiter.has_waiting:
+            lane.scope.limiter.wake(self._plan)
         self.notify()
 
     def _drop(self, lane: Lane) -> None:
@@ -337,6 +340,7 @@ class Engine:
 
     def close(self) -> None:
         """Cut every request short; its entries wait again, for a snapshot."""
+        self._close_tail()
         self.is_open = False
         now_s = self.clock()
         for request in list(self.in_flight.values()):

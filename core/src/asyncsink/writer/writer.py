@@ -24,6 +24,7 @@ from asyncsink.writer.clock import loop_clock
 from asyncsink.writer.engine import Engine
 from asyncsink.writer.settlement import Settlement
 from asyncsink.writer.statistics import WriterStatistics
+from asyncsink.writer.tail import OpenTail
 from asyncsink.writer.workers import Workers
 
 if TYPE_CHECKING:
@@ -50,6 +51,32 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     A fatal error surfaces once, at the next call; later calls raise :class:`WriterFailedError`.
     """
 
+    __slots__ = (
+        "_accepted",
+        "_apply",
+        "_asked",
+        "_closed",
+        "_config",
+        "_context",
+        "_converter",
+        "_engine",
+        "_entered",
+        "_flushes",
+        "_init",
+        "_max_record",
+        "_restored",
+        "_restored_in",
+        "_seen",
+        "_settlement",
+        "_sink",
+        "_size_of",
+        "_stack",
+        "_states",
+        "_statistics",
+        "_tail",
+        "_thread",
+    )
+
     def __init__(
         self,
         sink: AsyncSink[InputT, EntryT, Any],
@@ -61,16 +88,14 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._converter = sink.converter(context.schema)
         self._apply = self._converter.apply
         self._size_of = sink.size_in_bytes
+        self._max_record = config.max_record_size_in_bytes
         limiters = context.clients.limiters(sink.fingerprint) if context.clients else LimiterCache()
         prefix = f"{idempotency_prefix(context)}{context.attempt}-"
         self._engine = Engine(sink, config, limiters, prefix, self._close_tail)
         self._settlement = Settlement(sink, self._engine)
-        self._context = WriteContext()
-        self._tail: list[EntryT] = []
-        self._tail_sizes: list[int] = []
-        self._tail_bytes = 0
-        self._tail_room = (1, 1)
-        self._accepted = self._restored = self._offered = self._flushes = 0
+        self._tail = OpenTail(self._engine)
+        self._context = WriteContext(sequence=-1)
+        self._accepted = self._restored = self._flushes = 0
         self._entered = self._restored_in = self._closed = self._seen = False
         self._thread: int | None = None
         self._statistics = WriterStatistics()
@@ -188,13 +213,36 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         :raises OversizedEntryError: its entry is larger than ``max_record_size_in_bytes``
         :raises ConversionError: the converter raised for it
         """
-        engine = self._engine
-        if not engine.is_open or self._is_full():
+        tail = self._tail
+        if not tail.room:
             await self._room(1)
-        entry, size = self._convert(element, context)
-        while engine.size_in_bytes + size > self._config.max_buffered_size_in_bytes and engine.size_in_bytes:
+            tail.open()
+        if context is None:
+            context = self._context
+            context.sequence += 1
+        try:
+            entry = self._apply(element, context)
+        except Exception as error:
+            raise self._unconvertible(context.sequence, error) from error
+        size = self._size_of(entry)
+        left = tail.bytes_left - size
+        if left <= 0 or size > self._max_record:
+            await self._append_last(entry, size)
+            return
+        tail.entries.append(entry)
+        tail.sizes.append(size)
+        tail.bytes_left = left
+        tail.room = room = tail.room - 1
+        if not room:
+            self._engine.plan()
+
+    async def _append_last(self, entry: EntryT, size: int) -> None:
+        """Accept an entry that uses up the bytes of the open tail, or does not fit into the buffer yet."""
+        self._check_size(size)
+        while not self._takes(size):
             await self._room(size)
-        self._append(entry, size)
+        self._tail.append(entry, size)
+        self._engine.plan()
 
     def write_nowait(self, element: InputT) -> None:
         """Accept one element without waiting; what FLIP-171 left out as ``isAvailable``.
@@ -202,12 +250,22 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         :raises WouldBlock: the buffer is full
         """
         self._check()
-        if self._is_full():
+        self._close_tail()
+        if not self._fits(1):
             raise WouldBlock(f"the buffer holds {self._engine.waiting_count} entries and is full; wait_available()")
-        entry, size = self._convert(element, None)
+        context = self._context
+        context.sequence += 1
+        try:
+            entry = self._apply(element, context)
+        except Exception as error:
+            raise self._unconvertible(context.sequence, error) from error
+        size = self._size_of(entry)
+        self._check_size(size)
         if not self._fits(size):
             raise WouldBlock(f"the buffer has no room for {size} more bytes; wait_available()")
-        self._append(entry, size)
+        self._accepted += 1
+        self._engine.add(self._engine.maker.make([entry], [size]), size)
+        self._engine.plan()
 
     async def wait_available(self) -> None:
         """Wait until one more entry of any legal size fits; several producers loop over it and write_nowait."""
@@ -244,15 +302,15 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
         if context is not None:
             return context.sequence
-        self._offered += count
-        return self._offered - count
+        self._context.sequence += count
+        return self._context.sequence - count + 1
 
     async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
         """Convert a run at once, or element by element where that fails, to find the one at fault."""
+        first = context.sequence
         try:
             converted = convert(run, context)
         except Exception:
-            first = context.sequence
             for offset, element in enumerate(run.to_pylist() if hasattr(run, "to_pylist") else run):
                 await self.write(element, _at(context, first + offset))
             return
@@ -276,7 +334,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         finally:
             self._publish()
         if large:
-            self._raise_oversized(block.size_in_bytes(large[0], large[0] + 1))
+            self._check_size(block.size_in_bytes(large[0], large[0] + 1))
 
     async def _write_slices(self, block: EntryBlock[Any], stop: int) -> None:
         engine, config = self._engine, self._config
@@ -293,76 +351,49 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             engine.plan()
             start = end
 
-    def _convert(self, element: InputT, context: WriteContext | None) -> tuple[EntryT, int]:
-        if context is None:
-            context = self._context
-            context.sequence = self._offered
-            self._offered += 1
-        try:
-            entry = self._apply(element, context)
-        except Exception as error:
-            raise ConversionError(
-                f"{type(self._converter).__name__} could not convert element {context.sequence}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        size = self._size_of(entry)
-        if size > self._config.max_record_size_in_bytes:
-            self._raise_oversized(size)
-        return entry, size
-
-    def _raise_oversized(self, size: int) -> Never:
-        raise OversizedEntryError(
-            f"an entry has {size} bytes, more than max_record_size_in_bytes = "
-            f"{self._config.max_record_size_in_bytes}; make it smaller, or raise the limit if the service allows"
+    def _unconvertible(self, sequence: int, error: Exception) -> ConversionError:
+        return ConversionError(
+            f"{type(self._converter).__name__} could not convert element {sequence}: {type(error).__name__}: {error}"
         )
 
-    def _append(self, entry: EntryT, size: int) -> None:
-        """Accept a converted entry. Written one by one, entries gather in an open tail of at most one batch."""
-        engine, tail = self._engine, self._tail
-        if not tail:
-            self._tail_room = (1, 1) if engine.maker.routed else engine.room_in_lane()
-            engine.arm()
-        tail.append(entry)
-        self._tail_sizes.append(size)
-        self._tail_bytes += size
-        self._accepted += 1
-        engine.waiting_count += 1
-        engine.size_in_bytes += size
-        if len(tail) >= self._tail_room[0] or self._tail_bytes >= self._tail_room[1]:
-            self._close_tail()
-            engine.plan()
-
-    def _close_tail(self) -> None:
-        if self._tail:
-            entries, sizes, size = self._tail, self._tail_sizes, self._tail_bytes
-            self._tail, self._tail_sizes, self._tail_bytes = [], [], 0
-            self._engine.waiting_count -= len(entries)
-            self._engine.size_in_bytes -= size
-            self._engine.add(self._engine.maker.make(entries, sizes), size)
+    def _check_size(self, size: int) -> None:
+        if size > self._max_record:
+            raise OversizedEntryError(
+                f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._max_record}; "
+                "make it smaller, or raise the limit if the service allows"
+            )
 
     # ---- room ------------------------------------------------------------------------------------------------
 
-    def _is_full(self) -> bool:
-        engine, config = self._engine, self._config
-        return (
-            engine.waiting_count >= config.max_buffered_requests
-            or engine.size_in_bytes >= config.max_buffered_size_in_bytes
-        )
+    def _takes(self, size: int) -> bool:
+        """Whether the tail, closed and opened anew if it must be, takes an entry of `size` bytes."""
+        self._close_tail()
+        fits = self._engine.is_open and self._fits(size)
+        if fits:
+            self._tail.open()
+        return fits
 
     def _fits(self, size: int) -> bool:
         """Whether an entry of `size` bytes may come in; one always may where nothing else is held."""
-        held = self._engine.size_in_bytes
-        return not self._is_full() and (not held or held + size <= self._config.max_buffered_size_in_bytes)
+        engine, config = self._engine, self._config
+        held = engine.size_in_bytes
+        return engine.waiting_count < config.max_buffered_requests and (
+            not held or held + size <= config.max_buffered_size_in_bytes
+        )
 
     async def _room(self, size: int) -> None:
         """Wait until an entry of `size` bytes fits; raise if the writer has failed or is closed."""
         self._check()
+        self._close_tail()
         while not self._fits(size):
-            self._close_tail()
             self._engine.plan()
             self._engine.make_oldest_due()
-            await self._engine.change()
+            if not self._fits(size):
+                await self._engine.change()
             self._check()
+
+    def _close_tail(self) -> None:
+        self._accepted += self._tail.close()
 
     # ---- flush and state -------------------------------------------------------------------------------------
 

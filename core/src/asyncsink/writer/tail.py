@@ -1,0 +1,54 @@
+"""Where elements written one by one gather."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncsink.writer.engine import Engine
+
+
+class OpenTail:
+    """Up to one batch of entries that are accepted, but not yet a block.
+
+    What an element costs is decided here: while the tail is open, nothing that the engine counts has changed, so a
+    write looks at two numbers only. Everything else that reads the engine's counts closes the tail first.
+
+    :ivar room: entries that may still come before the tail has to be closed; 0 while it is closed
+    :ivar bytes_left: bytes, likewise; an entry that needs all of them, or more, has to be looked at
+    """
+
+    __slots__ = ("_engine", "_size", "bytes_left", "entries", "room", "sizes")
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.entries: list[Any] = []
+        self.sizes: list[int] = []
+        self.room = self.bytes_left = self._size = 0
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def open(self) -> None:
+        """Open a closed tail as far as the buffer has room and the lane lacks entries to be due."""
+        engine, config = self._engine, self._engine.config
+        room, size = (1, 1) if engine.maker.routed else engine.room_in_lane()
+        self.room = min(room, config.max_buffered_requests - engine.waiting_count)
+        self.bytes_left = self._size = min(size, config.max_buffered_size_in_bytes - engine.size_in_bytes)
+        engine.arm()
+
+    def append(self, entry: Any, size: int) -> None:
+        """Take one entry; a write that finds room does the same by itself, for a call costs as much as the rest."""
+        self.entries.append(entry)
+        self.sizes.append(size)
+        self.bytes_left -= size
+        self.room -= 1
+
+    def close(self) -> int:
+        """Hand the entries to the engine as a block; the number of them."""
+        entries, sizes = self.entries, self.sizes
+        size = self._size - self.bytes_left
+        self.room = self.bytes_left = self._size = 0
+        if entries:
+            self.entries, self.sizes = [], []
+            self._engine.add(self._engine.maker.make(entries, sizes), size)
+        return len(entries)
