@@ -1,0 +1,191 @@
+"""Clients that are kept over tasks, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+import trio.testing
+from asyncsink.spark.clients import CLOSE_TIMEOUT_S, MOST_CLIENTS, WorkerClients
+
+Connect = Callable[[], AbstractAsyncContextManager[str]]
+
+
+class Destination:
+    """Counts what is connected and closed, and in which tasks."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.tasks: list[tuple[int, int]] = []
+        self.failing = False
+        self.close_s = 0.0
+
+    def client(self, name: str) -> Connect:
+        @asynccontextmanager
+        async def connect() -> AsyncIterator[str]:
+            entered = anyio.get_current_task().id
+            if self.failing:
+                raise ConnectionRefusedError(name)
+            self.events.append(f"+{name}")
+            try:
+                yield name
+                await anyio.sleep(self.close_s)
+            finally:
+                self.tasks.append((entered, anyio.get_current_task().id))
+                self.events.append(f"-{name}")
+
+        return connect
+
+
+def run(main: Callable[[WorkerClients, Destination], Awaitable[None]]) -> Destination:
+    destination = Destination()
+
+    async def hold() -> None:
+        async with anyio.create_task_group() as group:
+            await main(WorkerClients(group), destination)
+            await anyio.sleep(CLOSE_TIMEOUT_S + 1)
+            group.cancel_scope.cancel()
+
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    anyio.run(hold, backend="trio", backend_options={"clock": clock})
+    return destination
+
+
+async def use(clients: WorkerClients, name: str, connect: Connect) -> None:
+    async with clients.lease(name, connect) as client:
+        assert client == name
+
+
+def test_a_client_is_kept_from_one_user_to_the_next_and_left_by_the_task_that_entered_it() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        for _ in range(20):
+            await use(clients, "a", destination.client("a"))
+        assert destination.events == ["+a"]
+
+    destination = run(main)
+    assert destination.events == ["+a", "-a"]
+    assert all(entered == left for entered, left in destination.tasks)
+
+
+def test_a_client_has_one_user_at_a_time() -> None:
+    users: list[str] = []
+
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        async def user(name: str) -> None:
+            async with clients.lease("a", destination.client("a")):
+                users.append(f"{name} in")
+                await anyio.sleep(1)
+                users.append(f"{name} out")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(user, "one")
+            group.start_soon(user, "two")
+
+    assert run(main).events == ["+a", "-a"]
+    assert [each.split()[1] for each in users] == ["in", "out", "in", "out"]
+
+
+@pytest.mark.parametrize("error", [ValueError, anyio.BrokenResourceError])
+def test_a_client_is_replaced_after_any_error(error: type[Exception]) -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        with pytest.raises(error):
+            async with clients.lease("a", destination.client("a")):
+                raise error
+        await use(clients, "a", destination.client("a"))
+        assert destination.events.count("+a") == 2
+
+    run(main)
+
+
+def test_a_client_is_replaced_after_a_cancellation() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        with anyio.move_on_after(1):
+            async with clients.lease("a", destination.client("a")):
+                await anyio.sleep_forever()
+        await use(clients, "a", destination.client("a"))
+        assert destination.events.count("+a") == 2
+
+    run(main)
+
+
+def test_the_least_recently_used_client_gives_way_to_the_fifth() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        for name in "abcda":
+            await use(clients, name, destination.client(name))
+        await use(clients, "e", destination.client("e"))
+        await anyio.sleep(0.1)
+        assert [each for each in destination.events if each[0] == "-"] == ["-b"]
+
+    run(main)
+
+
+def test_a_fifth_client_waits_while_all_are_lent() -> None:
+    most = 0
+
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        async def user(name: str) -> None:
+            nonlocal most
+            async with clients.lease(name, destination.client(name)):
+                await anyio.sleep(0.1)  # for the one that gave way to close
+                live = sum(1 if each[0] == "+" else -1 for each in destination.events)
+                most = max(most, live)
+                await anyio.sleep(1)
+
+        async with anyio.create_task_group() as group:
+            for name in "abcdefgh":
+                group.start_soon(user, name)
+
+    assert len(run(main).events) == 16
+    assert most == MOST_CLIENTS
+
+
+def test_what_connecting_raises_reaches_the_user_and_the_next_one_tries_again() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        destination.failing = True
+        with pytest.raises(ConnectionRefusedError):
+            await use(clients, "a", destination.client("a"))
+        destination.failing = False
+        await use(clients, "a", destination.client("a"))
+
+    assert run(main).events == ["+a", "-a"]
+
+
+def test_a_client_that_hangs_while_closing_is_cut_off() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        destination.close_s = 10 * CLOSE_TIMEOUT_S
+        with pytest.raises(ValueError, match="broken"):
+            async with clients.lease("a", destination.client("a")):
+                raise ValueError("broken")
+        await anyio.sleep(CLOSE_TIMEOUT_S + 0.1)
+        assert destination.events == ["+a", "-a"]
+
+    run(main)
+
+
+def test_a_client_that_fails_while_closing_warns_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[str]:
+        yield "a"
+        raise OSError("reset by peer")
+
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        with pytest.raises(ValueError, match="broken"):
+            async with clients.lease("a", connect):
+                raise ValueError("broken")
+        await anyio.sleep(0.1)
+        await use(clients, "b", destination.client("b"))
+
+    run(main)
+    assert "A client failed while it was closed: OSError: reset by peer" in caplog.text
+
+
+def test_limiters_are_one_for_each_fingerprint() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        found: Any = clients.limiters("a")
+        assert clients.limiters("a") is found
+        assert clients.limiters("b") is not found
+
+    run(main)
