@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 EntryT = TypeVar("EntryT")
 
@@ -31,5 +32,7 @@ class BufferedRequestState(Generic[EntryT]):
         return sum(self.sizes)
 
     @classmethod
-    def empty(cls) -> BufferedRequestState[Any]:
-        return cls()
+    def joined(cls, states: Sequence[BufferedRequestState[EntryT]]) -> BufferedRequestState[EntryT]:
+        """Several states as one, in the order in which they are given."""
+        entries = tuple(entry for state in states for entry in state.entries)
+        return BufferedRequestState(entries, tuple(size for state in states for size in state.sizes))

@@ -5,27 +5,24 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, final
-
-import anyio
 
 from asyncsink.blocks import EntryBlock, fitting
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext, idempotency_prefix
-from asyncsink.errors import ConversionError, OversizedEntryError, WouldBlock, WriterClosedError, WriterFailedError
+from asyncsink.errors import OversizedEntryError, WouldBlock, WriterClosedError, WriterFailedError
 from asyncsink.limits.limiter import LimiterCache
 from asyncsink.sink import SinkWriter
 from asyncsink.state import BufferedRequestState
 from asyncsink.writer import accounting
-from asyncsink.writer.clock import loop_clock
 from asyncsink.writer.engine import Engine
+from asyncsink.writer.intake import Intake, at
+from asyncsink.writer.life import Life
 from asyncsink.writer.settlement import Settlement
 from asyncsink.writer.statistics import WriterStatistics
 from asyncsink.writer.tail import OpenTail
-from asyncsink.writer.workers import Workers
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
@@ -34,9 +31,6 @@ InputT = TypeVar("InputT")
 EntryT = TypeVar("EntryT")
 
 logger = logging.getLogger(__name__)
-
-CLOSE_TIMEOUT_S = 10.0
-"""Seconds that a client gets to close its connections, whatever else is being cancelled."""
 
 
 @final
@@ -58,20 +52,18 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         "_closed",
         "_config",
         "_context",
-        "_converter",
         "_engine",
         "_entered",
         "_flushes",
         "_init",
+        "_intake",
+        "_life",
         "_max_record",
         "_restored",
-        "_restored_in",
         "_seen",
         "_settlement",
-        "_sink",
         "_size_of",
-        "_stack",
-        "_states",
+        "_state",
         "_statistics",
         "_tail",
         "_thread",
@@ -84,23 +76,22 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         config: AsyncSinkWriterConfig,
         states: Sequence[BufferedRequestState[EntryT]] = (),
     ) -> None:
-        self._sink, self._init, self._config, self._states = sink, context, config, states
-        self._converter = sink.converter(context.schema)
-        self._apply = self._converter.apply
-        self._size_of = sink.size_in_bytes
-        self._max_record = config.max_record_size_in_bytes
+        self._init, self._config = context, config
+        self._state: BufferedRequestState[EntryT] | None = BufferedRequestState.joined(states)
         limiters = context.clients.limiters(sink.fingerprint) if context.clients else LimiterCache()
         prefix = f"{idempotency_prefix(context)}{context.attempt}-"
         self._engine = Engine(sink, config, limiters, prefix, self._close_tail)
         self._settlement = Settlement(sink, self._engine)
+        self._life = Life(sink, context)
+        self._max_record = config.max_record_size_in_bytes
+        self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._max_record)
+        self._apply, self._context = self._intake.converter.apply, self._intake.context
+        self._size_of = sink.size_in_bytes
         self._tail = OpenTail(self._engine)
-        self._context = WriteContext(sequence=-1)
         self._accepted = self._restored = self._flushes = 0
-        self._entered = self._restored_in = self._closed = self._seen = False
+        self._entered = self._closed = self._seen = self._asked = False
         self._thread: int | None = None
         self._statistics = WriterStatistics()
-        self._asked = False
-        self._stack = AsyncExitStack()
 
     # ---- life ------------------------------------------------------------------------------------------------
 
@@ -114,35 +105,19 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._entered = True
         self._thread = threading.get_ident()
         self._restore()
-        client = await self._stack.enter_async_context(self._client())
-        try:
-            self._converter.open(self._init)
-            await self._start(client)
-        except BaseException as error:
-            await self._stack.__aexit__(type(error), error, error.__traceback__)
-            raise
+        self._intake.converter.open(self._init)
+        await self._life.enter(self._engine, self._ended)
         return self
 
-    def _client(self) -> Any:
-        def connect() -> Any:
-            return self._sink.connect(self._init)
-
-        return self._init.clients.lease(self._sink.fingerprint, connect) if self._init.clients else connect()
-
-    async def _start(self, client: Any) -> None:
-        engine, submit = self._engine, self._sink.submit_request_entries
-        group = await self._stack.enter_async_context(_cancelled_at_the_end())
-        engine.open(Workers(group, lambda request: submit(request, client), self._ended), loop_clock())
-        group.start_soon(engine.alarm.run)
-
     def _restore(self) -> None:
-        state, limit = _joined(self._states), self._config.max_record_size_in_bytes
+        state, limit = self._state, self._max_record
+        assert state is not None
         large = next((size for size in state.sizes if size > limit), None)
         if large is not None:
             raise OversizedEntryError(
                 f"a restored entry has {large} bytes, more than max_record_size_in_bytes = {limit}; raise the limit"
             )
-        self._restored_in = True
+        self._state = None
         self._restored = len(state.entries)
         if state.entries:
             self._engine.add(self._engine.maker.make(state.entries, state.sizes), state.size_in_bytes)
@@ -152,7 +127,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     ) -> None:
         try:
             if error is None:
-                if not self._closed:
+                if not self._closed and not self._seen:
                     await self.flush(end_of_input=True)
             elif self._engine.failure is not None and not self._seen:
                 logger.error("the writer had failed as well: %s", self._engine.failure)
@@ -161,8 +136,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             raise
         finally:
             self._close()
-            broken = error or self._engine.failure
-            await self._stack.__aexit__(type(broken) if broken else None, broken, None)
+            await self._life.leave(error or self._engine.failure)
         if error is None:
             self._raise_unseen()
 
@@ -223,7 +197,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         try:
             entry = self._apply(element, context)
         except Exception as error:
-            raise self._unconvertible(context.sequence, error) from error
+            raise self._intake.unconvertible(context.sequence, error) from error
         size = self._size_of(entry)
         left = tail.bytes_left - size
         if left <= 0 or size > self._max_record:
@@ -238,7 +212,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     async def _append_last(self, entry: EntryT, size: int) -> None:
         """Accept an entry that uses up the bytes of the open tail, or does not fit into the buffer yet."""
-        self._check_size(size)
+        self._intake.check_size(size)
         while not self._takes(size):
             await self._room(size)
         self._tail.append(entry, size)
@@ -250,17 +224,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         :raises WouldBlock: the buffer is full
         """
         self._check()
-        self._close_tail()
         if not self._fits(1):
             raise WouldBlock(f"the buffer holds {self._engine.waiting_count} entries and is full; wait_available()")
-        context = self._context
-        context.sequence += 1
-        try:
-            entry = self._apply(element, context)
-        except Exception as error:
-            raise self._unconvertible(context.sequence, error) from error
-        size = self._size_of(entry)
-        self._check_size(size)
+        entry, size = self._intake.convert(element)
         if not self._fits(size):
             raise WouldBlock(f"the buffer has no room for {size} more bytes; wait_available()")
         self._accepted += 1
@@ -277,12 +243,12 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         Where it raises, what came before the element at fault has been accepted.
         """
         self._check()
-        first, start = self._offer(len(elements), context), 0
+        first, start = self._intake.offer(len(elements), context), 0
         while start < len(elements):
             await self._room(1)
             stop = min(len(elements), start + self._config.max_buffered_requests - self._engine.waiting_count)
             part = elements if stop - start == len(elements) else elements[start:stop]
-            await self._write_run(part, _at(context, first + start), self._converter.apply_many)
+            await self._write_run(part, at(context, first + start), self._intake.converter.apply_many)
             start = stop
 
     async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
@@ -291,37 +257,22 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         Without it the elements are the rows as dictionaries.
         """
         await self._room(1)
-        apply_batch = getattr(self._converter, "apply_batch", None)
+        apply_batch = getattr(self._intake.converter, "apply_batch", None)
         if apply_batch is None:
             await self.write_many(batch.to_pylist(), context)
         else:
-            first = self._offer(len(batch), context)
-            await self._write_run(batch, _at(context, first), apply_batch)
-
-    def _offer(self, count: int, context: WriteContext | None) -> int:
-        """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
-        if context is not None:
-            return context.sequence
-        self._context.sequence += count
-        return self._context.sequence - count + 1
+            first = self._intake.offer(len(batch), context)
+            await self._write_run(batch, at(context, first), apply_batch)
 
     async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
         """Convert a run at once, or element by element where that fails, to find the one at fault."""
         first = context.sequence
-        try:
-            converted = convert(run, context)
-        except Exception:
-            for offset, element in enumerate(run.to_pylist() if hasattr(run, "to_pylist") else run):
-                await self.write(element, _at(context, first + offset))
+        block = self._intake.convert_run(run, context, convert)
+        if block is not None:
+            await self.write_block(block)
             return
-        if isinstance(converted, list):
-            if len(converted) != len(run):
-                raise ConversionError(
-                    f"{type(self._converter).__name__} made {len(converted)} entries of {len(run)} elements; "
-                    "a converter makes one entry of each"
-                )
-            converted = self._engine.maker.make(converted)
-        await self.write_block(converted)
+        for offset, element in enumerate(run.to_pylist() if hasattr(run, "to_pylist") else run):
+            await self.write(element, at(context, first + offset))
 
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
         """Accept a block of converted entries, in slices as room comes. A cancelled call has accepted a prefix.
@@ -334,7 +285,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         finally:
             self._publish()
         if large:
-            self._check_size(block.size_in_bytes(large[0], large[0] + 1))
+            self._intake.check_size(block.size_in_bytes(large[0], large[0] + 1))
 
     async def _write_slices(self, block: EntryBlock[Any], stop: int) -> None:
         engine, config = self._engine, self._config
@@ -351,23 +302,10 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             engine.plan()
             start = end
 
-    def _unconvertible(self, sequence: int, error: Exception) -> ConversionError:
-        return ConversionError(
-            f"{type(self._converter).__name__} could not convert element {sequence}: {type(error).__name__}: {error}"
-        )
-
-    def _check_size(self, size: int) -> None:
-        if size > self._max_record:
-            raise OversizedEntryError(
-                f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._max_record}; "
-                "make it smaller, or raise the limit if the service allows"
-            )
-
     # ---- room ------------------------------------------------------------------------------------------------
 
     def _takes(self, size: int) -> bool:
-        """Whether the tail, closed and opened anew if it must be, takes an entry of `size` bytes."""
-        self._close_tail()
+        """Whether the tail, opened anew, takes an entry of `size` bytes."""
         fits = self._engine.is_open and self._fits(size)
         if fits:
             self._tail.open()
@@ -375,6 +313,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     def _fits(self, size: int) -> bool:
         """Whether an entry of `size` bytes may come in; one always may where nothing else is held."""
+        self._close_tail()
         engine, config = self._engine, self._config
         held = engine.size_in_bytes
         return engine.waiting_count < config.max_buffered_requests and (
@@ -384,7 +323,6 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     async def _room(self, size: int) -> None:
         """Wait until an entry of `size` bytes fits; raise if the writer has failed or is closed."""
         self._check()
-        self._close_tail()
         while not self._fits(size):
             self._engine.plan()
             self._engine.make_oldest_due()
@@ -438,8 +376,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     def snapshot_state(self, checkpoint_id: int | None = None) -> list[BufferedRequestState[EntryT]]:
         """Exactly one state: every unacknowledged entry in order, in flight included. Usable after a failure too."""
-        if not self._restored_in:
-            return [_joined(self._states)]
+        if self._state is not None:
+            return [self._state]
         self._close_tail()
         return [accounting.snapshot(self._engine)]
 
@@ -459,29 +397,3 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if self._asked:
             self._asked = False
             self._publish()
-
-
-def _joined(states: Sequence[BufferedRequestState[EntryT]]) -> BufferedRequestState[EntryT]:
-    """Several states as one, in the order in which they were given."""
-    if len(states) == 1:
-        return states[0]
-    entries = tuple(entry for state in states for entry in state.entries)
-    return BufferedRequestState(entries, tuple(size for state in states for size in state.sizes))
-
-
-def _at(context: WriteContext | None, sequence: int) -> WriteContext:
-    if context is None:
-        return WriteContext(sequence=sequence)
-    return WriteContext(context.timestamp, context.current_watermark, sequence)
-
-
-@asynccontextmanager
-async def _cancelled_at_the_end() -> AsyncIterator[anyio.abc.TaskGroup]:
-    """A task group whose tasks end with the block, and which leaves the block's own exception as it is."""
-    group = anyio.create_task_group()
-    await group.__aenter__()
-    try:
-        yield group
-    finally:
-        group.cancel_scope.cancel()
-        await group.__aexit__(None, None, None)
