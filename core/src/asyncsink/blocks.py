@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -24,7 +24,10 @@ class EntryBlock(Protocol[EntryT_co]):
     """
 
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> EntryT_co: ...
+    def __getitem__(self, index: int, /) -> EntryT_co:
+        """The entry at `index`, counted from 0; IndexError outside, also outside of a slice, so that loops end."""
+        ...
+
     def size_in_bytes(self, start: int, stop: int) -> int:
         """Bytes of the entries from `start` to before `stop`, as the service counts them, in constant time."""
         ...
@@ -81,7 +84,12 @@ class ListBlock(Generic[EntryT]):
         return self._stop - self._start
 
     def __getitem__(self, index: int, /) -> EntryT:
+        if not 0 <= index < self._stop - self._start:
+            raise IndexError(f"a block of {len(self)} entries has no index {index}")
         return self._entries[self._start + index]
+
+    def __iter__(self) -> Iterator[EntryT]:
+        return iter(self._entries[self._start : self._stop])
 
     def __repr__(self) -> str:
         return f"<ListBlock of {len(self)} entries, {self.size_in_bytes(0, len(self))} bytes>"
@@ -124,7 +132,7 @@ class ListBlock(Generic[EntryT]):
         """One block of the entries of several, in order. Keys and routes are left behind: a request needs neither."""
         entries: list[Any] = []
         for block in blocks:
-            entries.extend(block._entries[block._start : block._stop])
+            entries.extend(block)
         return ListBlock(entries, [size for block in blocks for size in sizes_of(block)])
 
 

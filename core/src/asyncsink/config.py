@@ -102,5 +102,5 @@ def _check_number(name: str, value: Any, *, whole: bool = False, zero: bool = Fa
     if isinstance(value, bool) or not isinstance(value, kinds):
         expected = "a whole number" if whole else "a number of seconds"
         raise ConfigurationError(f"{name} = {value!r} is of type {type(value).__name__}; it must be {expected}")
-    if isnan(value) or value < 0 or (value == 0 and not zero):
+    if value < 0 or (value == 0 and not zero) or (isinstance(value, float) and isnan(value)):
         raise ConfigurationError(f"{name} = {value!r} must be {'0 or more' if zero else 'larger than 0'}")

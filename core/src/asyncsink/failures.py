@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 
@@ -59,8 +58,8 @@ class ErrorTable:
     throttled: frozenset[str] = frozenset()
     retryable: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
-    fatal: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    exceptions: Mapping[type[BaseException], FailureKind] = field(default_factory=lambda: MappingProxyType({}))
+    fatal: Mapping[str, str] = field(default_factory=dict)
+    exceptions: Mapping[type[BaseException], FailureKind] = field(default_factory=dict)
 
     @classmethod
     def of(

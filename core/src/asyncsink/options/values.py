@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import inf, isnan
-from typing import Any
+from decimal import Decimal
+from math import isnan
+from typing import Any, TypeVar
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options.fields import OptionField, Unit
 from asyncsink.options.names import folded
+
+_Scale = TypeVar("_Scale", int, float)
 
 _QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|inf|infinity)\s*([a-zµ]*)\s*", re.IGNORECASE)
 
@@ -24,6 +27,7 @@ _SECONDS = {
 }
 
 # The spellings of Flink's MemorySize and Spark's ByteUnit; binary multiples in both.
+_MOST_BYTES = 1 << 63
 _BYTES = {
     **dict.fromkeys(("b", "byte", "bytes"), 1),
     **dict.fromkeys(("k", "kb", "kib", "kibibytes"), 1 << 10),
@@ -39,8 +43,9 @@ def parse_duration(text: str, unit: Unit = "s") -> float:
     :raises ValueError: says what was expected
     """
     expected = "a duration such as 500ms, 5s, 1min or 2h"
-    number, scale = _quantity(text, _SECONDS, unit, expected)
-    return inf if number == inf else number * scale if scale >= 1 else number / round(1 / scale)
+    written, scale = _quantity(text, _SECONDS, unit, expected)
+    number = float(written)
+    return number * scale if scale >= 1 else number / round(1 / scale)
 
 
 def parse_size(text: str) -> int:
@@ -49,19 +54,19 @@ def parse_size(text: str) -> int:
     :raises ValueError: says what was expected
     """
     expected = "a size of whole bytes such as 4096, 64k, 4mb or 1g"
-    number, scale = _quantity(text, _BYTES, "bytes", expected)
-    if number == inf or number * scale != int(number * scale):
+    written, scale = _quantity(text, _BYTES, "bytes", expected)
+    number = Decimal(written)
+    if not -_MOST_BYTES < number < _MOST_BYTES or number * scale != int(number * scale):
         raise ValueError(expected)
     return int(number * scale)
 
 
-def _quantity(text: str, scales: Mapping[str, Any], unit: Unit, expected: str) -> tuple[float, Any]:
+def _quantity(text: str, scales: Mapping[str, _Scale], unit: Unit, expected: str) -> tuple[str, _Scale]:
     match = _QUANTITY.fullmatch(text)
     scale = scales.get((match[2] or unit).lower()) if match else None
     if match is None or scale is None:
         raise ValueError(expected)
-    number = match[1].lower().replace("_", "")
-    return (int(number) if number.lstrip("+-").isdigit() else float(number)), scale
+    return match[1].replace("_", ""), scale
 
 
 def parse_value(option: OptionField, spelling: str, text: str, unit: Unit | None) -> Any:
@@ -123,10 +128,16 @@ def check_value(option: OptionField, spelling: str, value: Any) -> Any:
         raise ConfigurationError(f"option {spelling!r} = {found} must be {_expected(option)}")
     if option.choices and value not in option.choices:
         raise ConfigurationError(f"option {spelling!r} = {option.shown(value)} must be {_one_of(option.choices)}")
-    if isinstance(value, int | float) and (isnan(value) or (option.unit is not None and value < 0)):
-        rule = "a number" if option.unit is None else "0 or more"
+    rule = _broken_rule(option, value)
+    if rule:
         raise ConfigurationError(f"option {spelling!r} = {option.shown(value)} must be {rule}")
     return dict(value) if option.kind is dict else value
+
+
+def _broken_rule(option: OptionField, value: Any) -> str:
+    if isinstance(value, float) and isnan(value):
+        return "a number"
+    return "0 or more" if option.unit is not None and value < 0 else ""
 
 
 def _has_type(option: OptionField, value: Any) -> bool:
