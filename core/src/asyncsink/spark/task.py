@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -20,6 +21,8 @@ from asyncsink.spark.planning import Plan
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.worker import Worker
 from asyncsink.writer import WriterStatistics
+
+logger = logging.getLogger(__name__)
 
 
 def write_task(plan: Plan, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
@@ -41,6 +44,7 @@ def write_task(plan: Plan, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
             mailbox.put(normalise(batch))
             size_in_bytes += batch.nbytes
         statistics = mailbox.finish()
+    logger.info("asyncsink.%s task of partition %d: %s", plan.connector, task.partitionId(), statistics)
     return TaskCommit(
         partition=task.partitionId(),
         rows=statistics.acknowledged,
