@@ -283,7 +283,7 @@ def test_list_as_json_holds_the_same_rows(broken_toy: None) -> None:
 def test_doctor_succeeds_on_a_healthy_machine() -> None:
     formats = ["asyncsink", *(f"asyncsink.{each.name}" for each in available())]
     shims = {f"pyspark_{name.replace('.', '_')}": Outcome(0, name) for name in formats}
-    programs = {THIS: interpreter(), "/usr/bin/java": java('version "17"')}
+    programs: dict[str, dict[str, Any] | Outcome] = {THIS: interpreter(), "/usr/bin/java": java('version "17"')}
     text, status = run(["doctor"], FakeMachine(programs, shims).machine(PYSPARK_PYTHON=THIS))
     assert status == 0
     assert "ok       java: /usr/bin/java (PATH) is Java 17" in text

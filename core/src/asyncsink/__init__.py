@@ -45,7 +45,12 @@ from asyncsink.limits import (
 )
 from asyncsink.options import Alias, ConnectorOptions, OptionInfo, WriterOptions, option, parse_options
 from asyncsink.request import ListRequestEntries, RequestEntries, RequestResult
-from asyncsink.serializer import SimpleVersionedSerializer
+from asyncsink.serializer import (
+    BufferedRequestStateSerializer,
+    BytesSerializer,
+    DataclassSerializer,
+    SimpleVersionedSerializer,
+)
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
 from asyncsink.writer import AsyncSinkWriter, WriterStatistics
@@ -61,6 +66,8 @@ __all__ = [
     "AsyncSinkWriter",
     "AsyncSinkWriterConfig",
     "BufferedRequestState",
+    "BufferedRequestStateSerializer",
+    "BytesSerializer",
     "Column",
     "ConfigurationError",
     "CongestionControlRateLimitingStrategy",
@@ -68,6 +75,7 @@ __all__ = [
     "ConnectorNotFoundError",
     "ConnectorOptions",
     "ConversionError",
+    "DataclassSerializer",
     "DeliveryError",
     "DestinationUnavailableError",
     "ElementConverter",

@@ -13,6 +13,7 @@ from asyncsink.converter import ElementConverter
 from asyncsink.failures import ErrorTable
 from asyncsink.options import ConnectorOptions, WriterOptions, parse_options
 from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.serializer import BufferedRequestStateSerializer, SimpleVersionedSerializer
 from asyncsink.sink import Sink
 from asyncsink.state import BufferedRequestState
 
@@ -40,6 +41,8 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
     """What the service's error codes and the client's exceptions mean."""
     atomic_requests: ClassVar[bool] = False
     """Whether a request is stored whole, in order, or not at all."""
+    entry_serializer: ClassVar[SimpleVersionedSerializer[Any] | None] = None
+    """How entries become bytes, for a writer's state that is to be kept; None where it need not be."""
 
     def __init__(
         self, options: ConnectorOptions | None = None, *, config: AsyncSinkWriterConfig | None = None, **values: Any
@@ -64,6 +67,10 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
     def fingerprint(self) -> str:
         """A digest of class and options: equal for sinks that may share a client and what was learned with it."""
         return f"{type(self).__module__}.{type(self).__qualname__}:{self.options.fingerprint()}"
+
+    @property
+    def writer_state_serializer(self) -> SimpleVersionedSerializer[BufferedRequestState[EntryT]] | None:
+        return None if self.entry_serializer is None else BufferedRequestStateSerializer(self.entry_serializer)
 
     @abstractmethod
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[ClientT]:

@@ -23,7 +23,10 @@ class Sink(ABC, Generic[InputT, CommT, WriterStateT, GlobalCommT]):
     A sink without a committer delivers at least once. It holds no connection and knows nothing of Spark.
     """
 
-    writer_state_serializer: SimpleVersionedSerializer[WriterStateT] | None = None
+    @property
+    def writer_state_serializer(self) -> SimpleVersionedSerializer[WriterStateT] | None:
+        """How writers' states become bytes; a class attribute may take its place. None: they cannot be kept."""
+        return None
 
     @abstractmethod
     def create_writer(
