@@ -11,6 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Final, Self
 
@@ -24,6 +25,7 @@ from asyncsink_http.options import CONTENT_TYPES, HttpOptions
 
 _MAX_ANSWER_BYTES = 64 * 1024
 _CLOSE_TIMEOUT_S = 2.0
+_NO_COOKIES = DefaultCookiePolicy(allowed_domains=[])
 
 # By the most specific class first; whatever else httpx raises of the transport leaves the outcome unknown.
 _CODES: Final[tuple[tuple[type[Exception], str], ...]] = (
@@ -122,6 +124,7 @@ class SlotTransport:
             timeout=self._timeout,
             verify=self._ssl_context,
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            cookies=CookieJar(_NO_COOKIES),
         )
 
     def _request_error(self, error: Exception) -> RequestError:
@@ -145,7 +148,7 @@ _EVENTS = {
 }
 
 
-def _headers(options: HttpOptions) -> dict[str, str]:
+def _headers(options: HttpOptions) -> list[tuple[bytes, bytes]]:
     headers = {
         # Error texts are read as they come: nothing is unpacked that a server may have packed a thousandfold.
         "Accept-Encoding": "identity",
@@ -157,17 +160,25 @@ def _headers(options: HttpOptions) -> dict[str, str]:
     if (credentials := authorization(options)) is not None:
         headers["Authorization"] = credentials
     given = {name.lower() for name in options.headers}
-    return {**{name: value for name, value in headers.items() if name.lower() not in given}, **options.headers}
+    own = [(name, value) for name, value in headers.items() if name.lower() not in given]
+    # As bytes, since httpx takes strings for ASCII.
+    return [(name.encode(), value.encode("latin-1")) for name, value in [*own, *options.headers.items()]]
 
 
 async def _read(response: httpx.Response) -> HttpAnswer:
     """The answer with the beginning of its body; the connection lives on if that was all of it."""
     body = bytearray()
-    async for part in response.aiter_raw():
-        body += part
-        if len(body) > _MAX_ANSWER_BYTES:
-            break
-    return HttpAnswer(response.status_code, response.reason_phrase, response.headers, bytes(body[:_MAX_ANSWER_BYTES]))
+    try:
+        async for part in response.aiter_raw():
+            body += part
+            if len(body) > _MAX_ANSWER_BYTES:
+                # The loop then ends by itself, with an error; leaving it would leave httpx's generators half run.
+                await response.aclose()
+    except httpx.HTTPError:
+        if len(body) <= _MAX_ANSWER_BYTES:
+            raise
+    beginning = bytes(body[:_MAX_ANSWER_BYTES])
+    return HttpAnswer(response.status_code, response.reason_phrase, response.headers, beginning)
 
 
 def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

@@ -14,6 +14,7 @@ from typing import Self
 import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
+
 from asyncsink_testing.http_server.connection import Connection, ConnectionGoneError
 from asyncsink_testing.http_server.reaction import Reaction, ReactionRule
 from asyncsink_testing.http_server.request import (

@@ -1,0 +1,222 @@
+"""The slot transport on the wire: how many connections there are, and what becomes of one that failed."""
+
+from __future__ import annotations
+
+import gzip
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import trustme
+from anyio.streams.tls import TLSListener
+from asyncsink import RequestError
+from asyncsink_http import HttpOptions
+from asyncsink_http.transport import HttpAnswer, SlotTransport
+from asyncsink_testing.http_server import FaultyHttpServer, Reaction
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@asynccontextmanager
+async def connected(*reactions: Reaction, **options: Any) -> AsyncIterator[tuple[FaultyHttpServer, SlotTransport]]:
+    async with FaultyHttpServer(reactions) as server:
+        async with SlotTransport(HttpOptions(url=f"{server.url}/in", **options)) as transport:
+            yield server, transport
+
+
+async def send_at_once(transport: SlotTransport, count: int) -> list[HttpAnswer]:
+    answers: list[HttpAnswer] = []
+
+    async def send() -> None:
+        answers.append(await transport.send(b"[1]", {}))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(count):
+            group.start_soon(send)
+    return answers
+
+
+async def test_requests_one_after_another_share_one_connection() -> None:
+    async with connected() as (server, transport):
+        for _ in range(5):
+            assert (await transport.send(b"[1]", {})).status == 200
+        assert (server.connections, transport.connections) == (1, 1)
+
+
+async def test_there_are_as_many_connections_as_requests_in_flight() -> None:
+    async with connected(*[Reaction.hang(stored=True)] * 8) as (server, transport):
+        async with anyio.create_task_group() as group:
+            group.start_soon(send_at_once, transport, 8)
+            await server.wait_received(8)
+            assert (server.in_flight, server.connections, transport.connections) == (8, 8, 8)
+            server.release()
+        await send_at_once(transport, 8)
+        await send_at_once(transport, 3)
+        assert (server.connections, server.peak_in_flight) == (8, 8)
+
+
+async def test_the_connection_used_last_is_used_first() -> None:
+    async with connected(Reaction.hang(), Reaction.hang()) as (server, transport):
+        async with anyio.create_task_group() as group:
+            group.start_soon(send_at_once, transport, 2)
+            await server.wait_received(2)
+            server.release()
+        for _ in range(4):
+            await transport.send(b"[1]", {})
+        assert len({request.connection for request in server.received[2:]}) == 1
+
+
+async def test_leaving_closes_every_connection() -> None:
+    async with FaultyHttpServer() as server:
+        async with SlotTransport(HttpOptions(url=server.url)) as transport:
+            await send_at_once(transport, 3)
+            assert transport.connections > 0
+        assert transport.connections == 0
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        Reaction.drop_before_storing("reset"),
+        Reaction.drop_before_storing("close"),
+        Reaction.drop_after_storing("reset"),
+        Reaction.drop_after_storing("close"),
+        Reaction.partial_answer(10),
+        Reaction.partial_answer(45, "close"),
+    ],
+)
+async def test_a_broken_connection_is_an_error_and_is_replaced(reaction: Reaction) -> None:
+    async with connected(Reaction.OK, reaction) as (server, transport):
+        await transport.send(b"[1]", {})
+        with pytest.raises(RequestError) as raised:
+            await transport.send(b"[2]", {})
+        assert raised.value.code == "CONNECTION_LOST"
+        assert f"before the answer of host '127.0.0.1', port {server.port}" in raised.value.message
+        assert transport.connections == 0
+        assert (await transport.send(b"[3]", {})).status == 200
+        assert [request.body for request in server.received] == [b"[1]", b"[2]", b"[3]"], "nothing is sent again"
+        assert server.connections == 2
+
+
+async def test_a_connection_that_the_server_closed_is_opened_again() -> None:
+    async with connected(Reaction.close_after_answer()) as (server, transport):
+        await transport.send(b"[1]", {})
+        await server.wait_idle()
+        assert (await transport.send(b"[2]", {})).status == 200
+        assert server.connections == 2
+
+
+async def test_a_cancelled_request_gives_up_its_connection() -> None:
+    async with connected(Reaction.hang()) as (server, transport):
+        async with anyio.create_task_group() as group:
+            group.start_soon(send_at_once, transport, 1)
+            await server.wait_received(1)
+            group.cancel_scope.cancel()
+        await server.wait_idle()
+        assert transport.connections == 0
+        assert (await transport.send(b"[2]", {})).status == 200
+        assert server.connections == 2
+
+
+async def test_the_beginning_of_an_endless_answer_is_read() -> None:
+    async with connected(Reaction(body=b"x" * 3_000_000)) as (_, transport):
+        answer = await transport.send(b"[1]", {})
+        assert len(answer.body) == 65536
+        assert (await transport.send(b"[2]", {})).body == b""
+
+
+async def test_redirects_are_not_followed_and_cookies_are_not_kept() -> None:
+    moved = Reaction.refuse(307, headers={"Location": "/there", "Set-Cookie": "a=b"})
+    async with connected(moved) as (server, transport):
+        assert (await transport.send(b"[1]", {})).status == 307
+        await transport.send(b"[2]", {})
+        assert [request.path for request in server.received] == ["/in", "/in"]
+        assert "cookie" not in server.received[1].headers
+
+
+@pytest.mark.parametrize(
+    ("options", "headers"),
+    [
+        ({}, {"content-type": "application/json", "accept-encoding": "identity", "user-agent": "asyncsink-http"}),
+        ({"body": "ndjson"}, {"content-type": "application/x-ndjson"}),
+        ({"content_type": "text/plain"}, {"content-type": "text/plain"}),
+        ({"compression": "gzip"}, {"content-encoding": "gzip"}),
+        ({"bearer_token": "abc"}, {"authorization": "Bearer abc"}),
+        ({"username": "a", "password": "b"}, {"authorization": "Basic YTpi"}),
+        ({"headers": {"X-A": "é", "user-agent": "mine"}}, {"x-a": "é", "user-agent": "mine"}),
+    ],
+)
+async def test_headers_of_every_request(options: dict[str, Any], headers: dict[str, str]) -> None:
+    async with FaultyHttpServer(lambda request: Reaction.OK) as server:
+        async with SlotTransport(HttpOptions(url=server.url, **options)) as transport:
+            await transport.send(gzip.compress(b"[1]") if "compression" in options else b"[1]", {"X-Own": "1"})
+    found = server.received[0].headers
+    assert {name: found[name] for name in headers} == headers
+    assert found["x-own"] == "1"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+async def test_the_method_is_used(method: str) -> None:
+    async with connected(method=method) as (server, transport):
+        await transport.send(b"[1]", {})
+        assert server.received[0].method == method
+
+
+async def test_an_unreachable_host_is_named() -> None:
+    async with FaultyHttpServer() as server:
+        port = server.port
+    async with SlotTransport(HttpOptions(url=f"http://127.0.0.1:{port}/in?sig=s3cret")) as transport:
+        with pytest.raises(RequestError) as raised:
+            await transport.send(b"[1]", {})
+    assert raised.value.code == "CONNECT"
+    assert f"no connection to host '127.0.0.1', port {port}: " in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+    assert isinstance(raised.value.__cause__, httpx.ConnectError)
+
+
+@asynccontextmanager
+async def tls_server(authority: trustme.CA) -> AsyncIterator[int]:
+    """Listens for TLS with a certificate of `authority`, and answers 200 to the first bytes of each connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    listener = TLSListener(await anyio.create_tcp_listener(local_host="127.0.0.1"), context, standard_compatible=False)
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        yield listener.listener.extra(anyio.abc.SocketAttribute.local_port)
+        group.cancel_scope.cancel()
+    await listener.aclose()
+
+
+async def test_a_certificate_that_nobody_trusts_is_an_error_of_its_own() -> None:
+    async with tls_server(trustme.CA()) as port:
+        async with SlotTransport(HttpOptions(url=f"https://localhost:{port}/in")) as transport:
+            with pytest.raises(RequestError) as raised:
+                await transport.send(b"[1]", {})
+    assert raised.value.code == "CERTIFICATE"
+    assert f"the certificate is not trusted of host 'localhost', port {port}" in raised.value.message
+
+
+async def test_an_authority_in_the_environment_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with tls_server(authority) as port:
+        async with SlotTransport(HttpOptions(url=f"https://localhost:{port}/in")) as transport:
+            assert (await transport.send(b"[1]", {})).status == 200
