@@ -18,6 +18,7 @@ from asyncsink.state import BufferedRequestState
 
 from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
 from asyncsink_http.entry import HttpConverter, HttpEntry, KeyedEntry
+from asyncsink_http.entry_serializer import HttpEntrySerializer
 from asyncsink_http.errors import ERRORS, is_stored, refusal
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.retry_after import retry_after_s
@@ -41,6 +42,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
     options_type: ClassVar[type[HttpOptions]] = HttpOptions
     defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig(request_timeout_s=30.0)
     errors: ClassVar[ErrorTable] = ERRORS
+    entry_serializer: ClassVar[HttpEntrySerializer] = HttpEntrySerializer()
 
     options: HttpOptions
 
