@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -211,10 +212,27 @@ def test_a_broken_module_is_an_error_because_it_hides_every_source() -> None:
     by_name = {each.check: each for each in findings}
     assert by_name["shim pyspark_broken"].level == "error"
     assert by_name["shim pyspark_broken"].message == (
-        "it does not import, which hides every Python data source: NameError: name 'x' is not defined"
+        "it does not import and hides every Python data source: NameError: name 'x' is not defined"
     )
     assert by_name["shim pyspark_asyncsink"].message == 'gives format("asyncsink")'
     assert by_name["shim pyspark_helper"].message == "gives no data source"
+
+
+def test_a_shim_that_kept_its_error_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyspark" / "sql").mkdir(parents=True)
+    (tmp_path / "pyspark" / "sql" / "datasource.py").write_text("class DataSource: pass")
+    (tmp_path / "pyspark_kept.py").write_text("FAILURE = ImportError('No module named x')")
+    (tmp_path / "pyspark_raises.py").write_text("import a_module_that_is_not_there")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    findings = {each.check: each for each in check_shims(Machine({}, sys.executable, lambda name: name, run_command))}
+    assert findings["shim pyspark_kept"].message == (
+        "it does not import and gives no data source: ImportError: No module named x"
+    )
+    assert findings["shim pyspark_raises"].message == (
+        "it does not import and hides every Python data source: "
+        "ModuleNotFoundError: No module named 'a_module_that_is_not_there'"
+    )
 
 
 def test_a_missing_shim_is_an_error() -> None:

@@ -20,12 +20,19 @@ from pkgutil import iter_modules
 print(json.dumps(sorted({each.name for each in iter_modules() if each.name.startswith("pyspark_")})))
 """
 
-# What Spark does with each of them.
-_LOOK_UP: Final = """
+_HARMLESS: Final = 3
+"""The status of a look-up that found why one of our shims gives no data source: it hides no other."""
+
+# What Spark does with each of them; our own shims keep the error that they may not raise.
+_LOOK_UP: Final = f"""
 import sys
 from importlib import import_module
 from pyspark.sql.datasource import DataSource
 module = import_module(sys.argv[1])
+failure = getattr(module, "FAILURE", None)
+if isinstance(failure, Exception):
+    print(f"{{type(failure).__name__}}: {{failure}}", file=sys.stderr)
+    sys.exit({_HARMLESS})
 if hasattr(module, "DefaultSource") and issubclass(module.DefaultSource, DataSource):
     print(module.DefaultSource.name())
 """
@@ -50,12 +57,9 @@ def check_shims(machine: Machine) -> Sequence[Finding]:
 def _finding(module: str, outcome: Outcome) -> Finding:
     name = f"shim {module}"
     if outcome.status != 0:
-        return Finding(
-            name,
-            "error",
-            f"it does not import, which hides every Python data source: {outcome.last_line}",
-            f"reinstall or remove the distribution that brings {module}.py",
-        )
+        what = "gives no data source" if outcome.status == _HARMLESS else "hides every Python data source"
+        remedy = f"reinstall or remove the distribution that brings {module}.py"
+        return Finding(name, "error", f"it does not import and {what}: {outcome.last_line}", remedy)
     found = outcome.stdout.strip()
     return Finding(name, "ok", f'gives format("{found}")' if found else "gives no data source")
 
