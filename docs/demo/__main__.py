@@ -16,6 +16,7 @@ from checkpoint import Checkpoint
 from flights import FILES, read_flights, split_into_files
 from processes import Driver, ServerStatus, running_server
 from progress import ProgressLine, refused
+from worker_log import learned_limit
 
 POLL_S = 0.05
 
@@ -29,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{len(lines)} flights in {FILES} files; Spark starts, one file is one micro-batch", flush=True)
         started = time.monotonic()
         with running_server(folder) as server:
-            stream(folder, server, fail_at)
+            Stream(folder, server).run(fail_at)
             seconds = time.monotonic() - started
         return report(lines, folder, refused(server.read()), seconds)
 
@@ -42,43 +43,55 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def stream(folder: Path, server: ServerStatus, fail_at: int | None) -> None:
-    """Runs the query to its end, through its death where that is asked for."""
-    url = str(server.read()["url"])
-    checkpoint, line = Checkpoint(folder / "checkpoint"), ProgressLine()
-    driver = Driver(folder, url)
-    if fail_at is not None:
-        kill_in_batch(fail_at, driver, checkpoint, server, line)
-        driver = Driver(folder, url)
-    while driver.exit_status() is None:
-        line.show(server.read(), checkpoint.planned())
-        time.sleep(POLL_S)
-    line.end()
-    if driver.exit_status() != 0:
-        print(driver.output(lines=40), file=sys.stderr)
-        sys.exit(f"Spark's driver ended with exit status {driver.exit_status()}; its last lines stand above")
+class Stream:
+    """The query from its start to its end, through its death where that is asked for."""
 
+    def __init__(self, folder: Path, server: ServerStatus) -> None:
+        self._folder = folder
+        self._server = server
+        self._checkpoint = Checkpoint(folder / "checkpoint")
+        self._line = ProgressLine()
 
-def kill_in_batch(
-    number: int, driver: Driver, checkpoint: Checkpoint, server: ServerStatus, line: ProgressLine
-) -> None:
-    """Kills Spark once rows of micro-batch `number` have arrived, while the batch is still under way."""
-    rows_before: int | None = None
-    while driver.exit_status() is None:
-        status = server.read()
-        line.show(status, checkpoint.planned())
-        if checkpoint.planned() >= number and rows_before is None:
-            rows_before = int(status.get("rows stored", 0))
-        if rows_before is not None and int(status.get("rows stored", 0)) > rows_before:
+    def run(self, fail_at: int | None) -> None:
+        driver = self._start()
+        if fail_at is not None:
+            self._wait_for(fail_at, driver)
             driver.kill()
-            line.end()
+            self._line.end()
             print(
-                f"killed Spark in micro-batch {checkpoint.planned()}, {checkpoint.committed()} were committed; "
-                "it starts again from its checkpoint",
+                f"killed Spark in micro-batch {self._checkpoint.planned()}, {self._checkpoint.committed()} were "
+                "committed; it starts again from its checkpoint",
                 flush=True,
             )
-            return
+            driver = self._start()
+        while driver.exit_status() is None:
+            self._show(driver)
+        self._line.end()
+        if driver.exit_status() != 0:
+            print(driver.output(lines=40), file=sys.stderr)
+            sys.exit(f"Spark's driver ended with exit status {driver.exit_status()}; its last lines stand above")
+
+    def _start(self) -> Driver:
+        return Driver(self._folder, str(self._server.read()["url"]))
+
+    def _wait_for(self, batch: int, driver: Driver) -> None:
+        """Returns when rows of micro-batch number `batch`, from 1, have begun to arrive."""
+        rows_before: int | None = None
+        while driver.exit_status() is None:
+            rows = self._show(driver)
+            if rows_before is None and self._checkpoint.planned() >= batch:
+                rows_before = rows
+            if rows_before is not None and rows > rows_before:
+                return
+        print(driver.output(lines=40), file=sys.stderr)
+        sys.exit(f"Spark's driver ended before it could be killed in micro-batch {batch}; its last lines stand above")
+
+    def _show(self, driver: Driver) -> int:
+        """Brings the line up to date; returns the rows that the server has stored."""
+        status = self._server.read()
+        self._line.show(status, self._checkpoint.planned(), learned_limit(driver.workers))
         time.sleep(POLL_S)
+        return int(status.get("rows stored", 0))
 
 
 def report(lines: list[str], folder: Path, refusals: int, seconds: float) -> int:

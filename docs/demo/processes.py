@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from worker_log import FOLDER
 
 HERE = Path(__file__).parent
 
@@ -50,10 +53,15 @@ class Driver:
     """Spark's driver with the JVM that it starts, as one process group that can be killed as a whole."""
 
     def __init__(self, folder: Path, url: str) -> None:
+        # Of its own: workers of a driver that was killed may outlive it for a moment.
+        self.workers = Path(tempfile.mkdtemp(prefix="workers-", dir=folder))
         self._output = folder / "driver.log"
         command: list[str | Path] = [sys.executable, HERE / "stream.py", folder, url]
+        # What Spark's workers import has to be found in their path, as `worker_log` has.
+        path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environ = {**os.environ, "PYTHONPATH": path, FOLDER: str(self.workers)}
         with self._output.open("ab") as output:
-            self._process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+            self._process = subprocess.Popen(command, stdout=output, stderr=output, env=environ, start_new_session=True)
 
     def exit_status(self) -> int | None:
         """None while it runs."""

@@ -11,25 +11,33 @@ LOG_PERIOD_S = 2.0
 
 
 class ProgressLine:
-    """Redraws one line on a terminal; writes a line every two seconds into anything else."""
+    """Redraws one line on a terminal; writes a line every two seconds into anything else.
+
+    "In flight" is what the server saw at most since the last line, "limit" the rows that the sink's rate limit lets be
+    in flight, and "retries" the requests that the sink had to send again.
+    """
 
     def __init__(self) -> None:
         self._live = sys.stdout.isatty()
-        self._shown = (time.monotonic(), 0)
+        self._shown_at = time.monotonic()
+        self._rows = self._in_flight = 0
 
-    def show(self, status: dict[str, Any], batch: int) -> None:
-        now, rows = time.monotonic(), int(status.get("rows stored", 0))
-        then, rows_then = self._shown
-        if now - then < (TERMINAL_PERIOD_S if self._live else LOG_PERIOD_S):
+    def show(self, status: dict[str, Any], batch: int, limit: int | None) -> None:
+        """Takes note of a status, and shows it if it is time to."""
+        self._in_flight = max(self._in_flight, int(status["in flight"]))
+        seconds = time.monotonic() - self._shown_at
+        if seconds < (TERMINAL_PERIOD_S if self._live else LOG_PERIOD_S):
             return
-        self._shown = (now, rows)
+        rows = int(status.get("rows stored", 0))
         line = (
-            f"batch {batch:2}  {rows:6} rows stored  {(rows - rows_then) / (now - then):7.0f} rows/s  "
-            f"in flight {status['in flight']:3}  retries {retries(status):4}"
+            f"batch {batch:2}  {rows:6} rows stored  {(rows - self._rows) / seconds:6.0f} rows/s  "
+            f"in flight {self._in_flight:3}  limit {limit or '-':>5}  retries {retries(status):3}"
         )
         print(f"\r{line}\x1b[K" if self._live else line, end="" if self._live else "\n", flush=True)
+        self._shown_at, self._rows, self._in_flight = time.monotonic(), rows, 0
 
     def end(self) -> None:
+        """Leaves the last state of the line on the terminal."""
         if self._live:
             print()
 

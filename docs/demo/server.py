@@ -18,7 +18,7 @@ from typing import BinaryIO
 import anyio
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
 
-CAPACITY = 12
+CAPACITY = 16
 """Requests that it serves at once; what comes on top is throttled."""
 STATUS_PERIOD_S = 0.1
 
@@ -29,10 +29,12 @@ class FlightsApi:
     def __init__(self, log: BinaryIO) -> None:
         self.counts: Counter[str] = Counter()
         self.server = FaultyHttpServer(self.react, keep_bodies=False)
+        self._peak = 0
         self._log = log
         self._random = random.Random(2013)
 
     def react(self, request: HttpRequest) -> Reaction:
+        self._peak = max(self._peak, self.server.in_flight)
         name, reaction = self._misbehaviour(request)
         self.counts[name] += 1
         if reaction.stored:
@@ -43,14 +45,14 @@ class FlightsApi:
         if self.server.in_flight > CAPACITY:
             return "throttled", Reaction.throttle(retry_after=1)
         chance = self._random.random()
-        if chance < 0.02:
+        if chance < 0.004:
             return "unavailable", Reaction.refuse(503)
-        if chance < 0.03:
+        if chance < 0.006:
             return "dropped before storing", Reaction.drop_before_storing()
-        if chance < 0.04:
+        if chance < 0.008:
             return "dropped after storing", Reaction.drop_after_storing()
-        if request.number % 150 < 15:
-            return "slow", Reaction.OK.after(0.5)
+        if request.number % 300 >= 280:
+            return "slow", Reaction.OK.after(0.25)
         return "served", Reaction.OK.after(self._random.uniform(0.01, 0.05))
 
     def _store(self, body: bytes) -> None:
@@ -59,7 +61,9 @@ class FlightsApi:
         self.counts["rows stored"] += body.count(b'"row":')
 
     def status(self) -> dict[str, object]:
-        return {"url": self.server.url, "in flight": self.server.in_flight, **self.counts}
+        """The counts so far, and the most requests that were in flight at once since the last status."""
+        peak, self._peak = max(self._peak, self.server.in_flight), 0
+        return {"url": self.server.url, "in flight": peak, **self.counts}
 
 
 async def serve(folder: Path) -> None:
