@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
+from asyncsink.async_sink import AsyncSink
 from asyncsink.config import AsyncSinkWriterConfig, MiB, RetryPolicy
 from asyncsink.errors import ConfigurationError
 from asyncsink.limits import RateLimit
 from asyncsink.options import WriterOptions
+from asyncsink_testing.fake_sink import FakeOptions, FakeSink
 
 DEFAULTS = AsyncSinkWriterConfig()
 REMEDY = "raise the former or lower the latter"
@@ -115,3 +118,25 @@ def test_what_is_not_there_is_not_accepted(key: str) -> None:
 def test_values_that_are_not_there_are_not_accepted(key: str, text: str) -> None:
     with pytest.raises(ConfigurationError, match=f"option '{key}' = '{text}' must be "):
         WriterOptions.from_options({key: text})
+
+
+class ToySink(FakeSink):
+    """As any other sink: options and configuration are all there is to it."""
+
+    def __init__(self, options: FakeOptions | None = None, **values: Any) -> None:
+        AsyncSink.__init__(self, options, **values)
+
+
+def test_a_limit_that_is_given_among_a_sinks_options_is_told_its_place() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ToySink(name="x", max_batch_size=3)
+    assert str(caught.value) == (
+        "option 'max_batch_size' is a limit of the writer, not of ToySink; give it as "
+        "config=dataclasses.replace(ToySink.defaults, max_batch_size=...)"
+    )
+
+
+def test_a_sink_is_built_from_its_own_options_and_those_of_every_writer() -> None:
+    sink = ToySink.from_options({"name": "x", "maxBatchSize": "3", "checkpointLocation": "/c"})
+    assert sink.options.name == "x"
+    assert sink.config == AsyncSinkWriterConfig(max_batch_size=3)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeVar
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, Schema, WriterInitContext
 from asyncsink.converter import ElementConverter
+from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
 from asyncsink.options import ConnectorOptions, WriterOptions, parse_options
 from asyncsink.request import RequestEntries, RequestResult
@@ -51,6 +52,11 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
 
         :raises ConfigurationError: an option is missing, unknown or breaks its rule
         """
+        if limits := [name for name in values if name in AsyncSinkWriterConfig.__dataclass_fields__]:
+            raise ConfigurationError(
+                f"option {limits[0]!r} is a limit of the writer, not of {type(self).__name__}; give it as "
+                f"config=dataclasses.replace({type(self).__name__}.defaults, {limits[0]}=...)"
+            )
         self.options: Any = self.options_type.of(**values) if options is None else options
         self.config = config or self.defaults
 
