@@ -1,13 +1,15 @@
-"""Spark's shim for ``format("asyncsink")``: Spark finds it by its name and imports it in its planner processes."""
+"""Makes ``format("asyncsink")`` known to Spark, which imports every top-level module named ``pyspark_*``."""
 
 from __future__ import annotations
 
-import_error: Exception | None = None
+FAILURE: Exception | None = None
+"""Why there is no data source of this name, if there is none; ``python -m asyncsink doctor`` shows it."""
 
 try:
     from asyncsink.spark import AsyncSinkDataSource
 
     class DefaultSource(AsyncSinkDataSource):
         """``format("asyncsink").option("sink", "<connector>")``."""
-except Exception as error:  # Spark imports every shim: one that raised would hide all other data sources
-    import_error = error
+
+except Exception as error:  # An error here would hide every Python data source of the session, not only this one.
+    FAILURE = error

@@ -26,8 +26,9 @@ class ConnectorDataSource(DataSource):
 
             class DefaultSource(ConnectorDataSource):
                 connector = "toy"
-        except Exception as error:  # Spark imports every shim: one that raised would hide all the others
-            import_error = error
+
+        except Exception as error:  # An error here would hide every Python data source of the session.
+            FAILURE = error
     """
 
     connector: ClassVar[str]

@@ -1,0 +1,137 @@
+"""What is decided before the first task starts; no Spark session is needed for it."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyspark.sql.datasource
+import pytest
+from asyncsink.context import Column, Schema
+from asyncsink.errors import AsyncSinkError, ConfigurationError, ConnectorLoadError, FatalRequestError, SchemaError
+from asyncsink.plugins import ConnectorInfo, hookimpl, register, unregister
+from asyncsink.sink import Sink
+from asyncsink.spark import AsyncSinkDataSource, ConnectorDataSource
+from asyncsink.spark.columns import schema_of
+from asyncsink.spark.commit import TaskCommit, log_progress
+from asyncsink.spark.planning import Plan, plan
+from asyncsink.spark.sentences import ours
+from pyspark.sql import types as t
+
+IDS = t.StructType([t.StructField("id", t.LongType(), False)])
+
+
+def planned(options: Mapping[str, str], struct: t.StructType = IDS, **flags: bool) -> Plan:
+    given: dict[str, bool] = {"overwrite": False, "streaming": False, **flags}
+    return plan("toy", {"folder": "f", **options}, struct, **given)
+
+
+def test_columns_keep_order_types_and_nullability() -> None:
+    inner = t.StructType([t.StructField("a", t.ArrayType(t.DecimalType(10, 2)))])
+    struct = t.StructType(
+        [t.StructField("id", t.LongType(), False), t.StructField("m", t.MapType(t.StringType(), inner))]
+    )
+    assert schema_of(struct) == Schema(
+        (Column("id", "bigint", False), Column("m", "map<string,struct<a:array<decimal(10,2)>>>", True))
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", [t.DayTimeIntervalType(), t.YearMonthIntervalType(), t.CalendarIntervalType(), t.VariantType()], ids=str
+)
+@pytest.mark.parametrize("wrap", ["plain", "array", "map key", "map value", "struct"])
+def test_intervals_and_variants_are_refused_at_any_depth(kind: t.DataType, wrap: str) -> None:
+    wrapped = {
+        "plain": kind,
+        "array": t.ArrayType(kind),
+        "map key": t.MapType(kind, t.StringType()),
+        "map value": t.MapType(t.StringType(), t.ArrayType(kind)),
+        "struct": t.StructType([t.StructField("inner", kind)]),
+    }[wrap]
+    with pytest.raises(SchemaError, match=f"^column 'c' is of type .*; {kind.simpleString()} cannot be sent"):
+        schema_of(t.StructType([t.StructField("id", t.LongType()), t.StructField("c", wrapped)]))
+
+
+def test_a_plan_can_be_pickled_and_keeps_its_run_id(site: Path) -> None:
+    made = planned({})
+    copy: Plan = pickle.loads(pickle.dumps(made))
+    assert (copy.run_id, copy.schema, copy.sink.options) == (made.run_id, made.schema, made.sink.options)
+    assert planned({}).run_id != made.run_id
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_replacing_is_refused(site: Path, streaming: bool) -> None:
+    with pytest.raises(ConfigurationError, match=r"use (mode|outputMode)\('append'\)"):
+        planned({}, overwrite=True, streaming=streaming)
+
+
+@pytest.mark.parametrize("key", ["allowcomplete", "allow_complete", "allow-complete"])
+def test_complete_can_be_allowed_for_streams_alone(site: Path, key: str) -> None:
+    assert planned({key: "true"}, overwrite=True, streaming=True).connector == "toy"
+    with pytest.raises(ConfigurationError, match="outputMode 'complete'"):
+        planned({key: "false"}, overwrite=True, streaming=True)
+    with pytest.raises(ConfigurationError, match=r"'allowComplete' = 'perhaps' must be true or false"):
+        planned({key: "perhaps"}, overwrite=True, streaming=True)
+    with pytest.raises(ConfigurationError, match=rf"option '{key}' is not known"):
+        planned({key: "true"})
+
+
+def test_a_sink_that_is_no_async_sink_is_refused() -> None:
+    class Plugin:
+        @hookimpl
+        def asyncsink_connector(self) -> ConnectorInfo:
+            return ConnectorInfo("plain", f"{Sink.__module__}:Sink", "asyncsink.options:ConnectorOptions", 1)
+
+    register(Plugin(), "plain")
+    try:
+        with pytest.raises(ConnectorLoadError, match="connector 'plain' has the sink Sink, which is no AsyncSink"):
+            plan("plain", {}, IDS, overwrite=False, streaming=False)
+    finally:
+        unregister("plain")
+
+
+def test_an_older_pyspark_is_refused_by_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pyspark.sql.datasource, "DataSourceStreamArrowWriter")
+    monkeypatch.setattr(pyspark, "__version__", "4.0.1")
+    with pytest.raises(ConfigurationError, match=r"PySpark 4\.0\.1 is too old for asyncsink, which needs 4\.1"):
+        AsyncSinkDataSource({"sink": "toy"}).writer(IDS, False)
+
+
+def test_doors_have_the_names_that_spark_looks_for() -> None:
+    class Toy(ConnectorDataSource):
+        connector = "toy"
+
+    assert (Toy.name(), AsyncSinkDataSource.name()) == ("asyncsink.toy", "asyncsink")
+
+
+def test_errors_of_ours_leave_as_they_are_but_in_one_line() -> None:
+    with pytest.raises(FatalRequestError, match=r"^the server says busy, come back$"), ours("writing"):
+        raise FatalRequestError("the server says busy,\n  come back")
+
+
+def test_any_other_error_becomes_the_cause_of_ours() -> None:
+    with (
+        pytest.raises(AsyncSinkError, match=r"^writing failed with KeyError: 'a'; this is a bug") as caught,
+        ours("writing"),
+    ):
+        raise KeyError("a")
+    assert type(caught.value) is AsyncSinkError
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_commit_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    tasks: list[Any] = [
+        TaskCommit(0, rows=2, requests=1, bytes=20, seconds=0.5),
+        None,
+        TaskCommit(1, rows=3, requests=2, retried=4, throttled=5, bytes=30, seconds=0.25),
+    ]
+    with caplog.at_level(logging.INFO, "asyncsink.spark"):
+        log_progress("toy", 7, [pickle.loads(pickle.dumps(task)) for task in tasks])
+    assert caplog.text.strip().endswith(
+        "asyncsink.toy batch 7: 5 rows (50 bytes) stored by 3 requests of 2 tasks; 4 entries sent again, 5 throttled; "
+        "slowest task 0.500 s"
+    )
+    assert len(caplog.messages) == 1
