@@ -185,6 +185,17 @@ async def test_an_unreachable_host_is_named() -> None:
     assert isinstance(raised.value.__cause__, httpx.ConnectError)
 
 
+async def test_logs_show_neither_the_query_nor_credentials(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    async with FaultyHttpServer() as server:
+        options = HttpOptions(url=f"{server.url}/in?sig=s3cret", bearer_token="s3cret", headers={"X-Api-Key": "s3cret"})
+        async with SlotTransport(options) as transport:
+            await transport.send(b"[1]", {})
+        assert server.received[0].path == "/in?sig=s3cret"
+    assert f'HTTP Request: POST {server.url}/in?*** "HTTP/1.1 200 OK"' in caplog.text
+    assert "s3cret" not in caplog.text
+
+
 @asynccontextmanager
 async def tls_server(authority: trustme.CA) -> AsyncIterator[int]:
     """Listens for TLS with a certificate of `authority`, and answers 200 to the first bytes of each connection."""

@@ -7,6 +7,7 @@ ones, the one that was used last first, so that only as many stay warm as are ne
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -70,6 +71,7 @@ class SlotTransport:
         self._ssl_context = httpx.create_ssl_context()
         self._free: list[httpx.AsyncClient] = []
         self._busy: set[httpx.AsyncClient] = set()
+        self._filter = _HidesQuery(self._url, options.shown_url)
 
     @property
     def connections(self) -> int:
@@ -77,6 +79,7 @@ class SlotTransport:
         return len(self._free) + len(self._busy)
 
     async def __aenter__(self) -> Self:
+        logging.getLogger("httpx").addFilter(self._filter)
         return self
 
     async def __aexit__(
@@ -87,6 +90,7 @@ class SlotTransport:
         self._busy.clear()
         for client in clients:
             await _close(client)
+        logging.getLogger("httpx").removeFilter(self._filter)
 
     async def send(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Send one request and read its answer.
@@ -138,6 +142,22 @@ class SlotTransport:
     def _peer(self) -> str:
         port = self._url.port or {"http": 80, "https": 443}[self._url.scheme]
         return f"host {self._url.host!r}, port {port}"
+
+
+class _HidesQuery(logging.Filter):
+    """Keeps secrets in the query of `url` out of what httpx logs of every request at level INFO."""
+
+    def __init__(self, url: httpx.URL, shown_url: str) -> None:
+        super().__init__()
+        self._url = url
+        self._shown_url = shown_url
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                self._shown_url if isinstance(arg, httpx.URL) and arg == self._url else arg for arg in record.args
+            )
+        return True
 
 
 _EVENTS = {
