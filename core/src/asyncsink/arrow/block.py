@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -92,6 +92,10 @@ class ArrowBlock(Generic[EntryT]):
             raise IndexError(f"an ArrowBlock of {len(self)} entries has no index {index}")
         entry: EntryT = self._entry_of(self._batch, self._start + index)
         return entry
+
+    def __iter__(self) -> Iterator[EntryT]:
+        batch, entry_of = self._batch, self._entry_of
+        return (entry_of(batch, index) for index in range(self._start, self._stop))
 
     def __repr__(self) -> str:
         return f"<ArrowBlock of {len(self)} entries, {self.size_in_bytes(0, len(self))} bytes>"

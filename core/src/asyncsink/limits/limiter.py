@@ -183,6 +183,6 @@ class LimiterCache:
 
     def _make_room(self) -> None:
         if len(self._limiters) >= self._max_scopes:
-            idle = next((key for key, each in self._limiters.items() if not each.in_flight), None)
+            idle = next((key for key, each in self._limiters.items() if not (each.in_flight or each.has_waiting)), None)
             if idle is not None:
                 del self._limiters[idle]

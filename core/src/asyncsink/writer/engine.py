@@ -160,6 +160,8 @@ class Engine:
                 blocked.append(lane)
         for lane in blocked:
             ready[lane] = None
+        if not self.in_flight and self._is_full():
+            self.make_oldest_due()
 
     def _send_next(self, lane: Lane) -> bool | None:
         """Send the next request of a lane: True if one went, False if none is due, None if it may not go now."""
@@ -239,8 +241,15 @@ class Engine:
                 lane.scope.limiter.forget(self._plan)
                 del self.scopes[lane.scope.name]
 
+    def _is_full(self) -> bool:
+        config = self.config
+        return (
+            self.waiting_count >= config.max_buffered_requests
+            or self.size_in_bytes >= config.max_buffered_size_in_bytes
+        )
+
     def make_oldest_due(self) -> None:
-        """The buffer is full, nothing is in flight and nothing may go: let the lane with the oldest entry go."""
+        """There is no room, nothing is in flight and nothing may go: let the lane with the oldest entry go."""
         if self.in_flight:
             return
         waiting = [lane for lane in self.lanes.values() if lane.count and lane not in self._ready]

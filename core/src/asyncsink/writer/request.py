@@ -99,7 +99,7 @@ class InFlightRequest(RequestEntries[EntryT]):
 
     def __iter__(self) -> Iterator[EntryT]:
         for piece in self.pieces:
-            yield from map(piece.block.__getitem__, range(piece.start, piece.stop))
+            yield from piece.block.slice(piece.start, piece.stop)
 
     def __getitem__(self, index: Any, /) -> Any:
         if isinstance(index, slice):
