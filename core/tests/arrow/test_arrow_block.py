@@ -35,13 +35,14 @@ def test_nulls_count_no_bytes_whatever_lies_behind_them() -> None:
     offsets, data = pa.array([0, 3, 7, 8], pa.int32()).buffers()[1], pa.py_buffer(b"abcdefgh")
     column = pa.Array.from_buffers(pa.binary(), 3, [pa.py_buffer(bytes([0b101])), offsets, data])
     block: ArrowBlock[bytes | None] = ArrowBlock.of_column(pa.record_batch([column], ["body"]), "body")
-    assert [block[index] for index in range(3)] == [b"abc", None, b"h"]
+    assert [block[index] for index in range(3)] == list(block) == [b"abc", None, b"h"]
     assert [block.size_in_bytes(index, index + 1) for index in range(3)] == [3, 0, 1]
 
 
 def test_strings_count_and_become_utf8_bytes() -> None:
     block: ArrowBlock[bytes] = ArrowBlock.of_column(pa.record_batch([pa.array(["é", "zz"])], ["body"]), 0)
     assert (block[0], block.size_in_bytes(0, 2)) == ("é".encode(), 4)
+    assert list(block) == ["é".encode(), b"zz"]
 
 
 @pytest.mark.parametrize(

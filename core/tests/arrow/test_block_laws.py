@@ -69,6 +69,10 @@ def route_names(block: EntryBlock[Any]) -> list[Any]:
 def check(block: EntryBlock[bytes], expected: Sequence[tuple[bytes, str, int]]) -> None:
     assert isinstance(block, EntryBlock)
     assert [block[index] for index in range(len(block))] == [value for value, _, _ in expected]
+    assert list(block) == [value for value, _, _ in expected]
+    for outside in (-1, len(block)):
+        with pytest.raises(IndexError, match=f"has no index {outside}"):
+            block[outside]
     assert list(block.keys() or ()) == [key for _, key, _ in expected]
     assert route_names(block) == [ROUTES[route] for _, _, route in expected]
     for start in range(len(block) + 1):

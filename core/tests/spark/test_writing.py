@@ -144,6 +144,20 @@ def test_two_batch_jobs_never_share_an_id(spark: SparkSession) -> None:
         assert len({request.headers["idempotency-key"] for request in server.received}) == 6
 
 
+def test_jobs_of_one_micro_batch_never_share_an_id(lines: Lines, tmp_path: Path) -> None:
+    with serving() as server:
+
+        def write_twice(rows: DataFrame, batch: int) -> None:
+            for prefix in ("a", "b"):
+                named = rows.selectExpr(f"concat('{prefix}', value) AS value")
+                named.write.format(HTTP).options(url=server.url, body="single").mode("append").save()
+
+        writer = lines([["1", "2"]]).writeStream.foreachBatch(write_twice).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+        assert {request.body for request in server.stored} == {b"a1", b"a2", b"b1", b"b2"}
+        assert len({request.headers["idempotency-key"] for request in server.received}) == 4
+
+
 def test_a_replayed_micro_batch_gives_its_rows_the_same_ids(lines: Lines, run_stream: Callable[..., None]) -> None:
     healthy = threading.Event()
 

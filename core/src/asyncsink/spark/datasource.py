@@ -44,7 +44,6 @@ class ConnectorDataSource(DataSource):
 
         return BatchWriter(plan)
 
-    # PySpark annotates this as the writer of rows and accepts that of Arrow batches, which is no subclass of it.
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802
         """The writer of one micro-batch; Spark asks for it afresh each time, and once more on the driver to commit."""
         plan = self._plan(schema, overwrite=overwrite, streaming=True)

@@ -24,13 +24,15 @@ class Plan:
     """What every task of one write needs to know; Spark pickles it.
 
     :param run_id: names a batch job in the idempotency ids of its rows. Made once for each write and pickled with it,
-        so that a repeated task gives its rows the same ids; a streaming query has an id of its own
+        so that a repeated task gives its rows the same ids
+    :param streaming: whether this is a micro-batch of a streaming query, which has an id of its own
     """
 
     connector: str
     sink: AsyncSink[Any, Any, Any]
     schema: Schema
     run_id: str
+    streaming: bool
 
 
 def plan(connector: str, options: Mapping[str, str], struct: StructType, *, overwrite: bool, streaming: bool) -> Plan:
@@ -53,7 +55,7 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
     sink = kind.from_options(rest)
     schema = schema_of(struct)
     sink.converter(schema)
-    return Plan(connector, sink, schema, uuid4().hex)
+    return Plan(connector, sink, schema, uuid4().hex, streaming)
 
 
 def _split_options(options: Mapping[str, str], streaming: bool) -> tuple[bool, dict[str, str]]:

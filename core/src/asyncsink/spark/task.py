@@ -77,12 +77,17 @@ def _task_context() -> TaskContext:
 
 
 def _init_context(plan: Plan, task: TaskContext, worker: Worker) -> WriterInitContext:
-    query_id: Any = task.getLocalProperty("sql.streaming.queryId")
-    batch_id: Any = task.getLocalProperty("streaming.sql.batchId")
+    query_id: Any = plan.run_id
+    batch_id: Any = None
+    # A batch job within foreachBatch has these properties too. It may be one of several there, and rows of two jobs
+    # must not share their ids.
+    if plan.streaming:
+        query_id = task.getLocalProperty("sql.streaming.queryId") or plan.run_id
+        batch_id = task.getLocalProperty("streaming.sql.batchId")
     return WriterInitContext(
         writer_id=task.partitionId(),
         attempt=task.attemptNumber(),
-        query_id=query_id or plan.run_id,
+        query_id=query_id,
         batch_id=None if batch_id is None else int(batch_id),
         schema=plan.schema,
         clients=worker.clients,

@@ -42,6 +42,8 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="asyncsink", daemon=True)
         self._thread.start()
         self._started.wait()
+        if self._ended:
+            raise self._ended_error()
 
     @classmethod
     def current(cls) -> Worker:
