@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import anyio
 from asyncsink import Failure, FailureKind, RequestEntries, RequestError, RequestResult
+
 from asyncsink_testing.faults import OUTCOME_UNKNOWN, Fault, FaultSource, Script, Step
 from asyncsink_testing.history import Ending, History, RequestEnded, RequestStarted, SentRequest
 
@@ -128,7 +129,9 @@ class FakeDestination:
 
     def _answer(self, request: SentRequest) -> RequestResult:
         step, count = request.step, len(request.entries)
-        fault, request.retry_after_s = step.fault, step.retry_after_s
+        fault = step.fault
+        if fault not in OUTCOME_UNKNOWN or fault is Fault.REFUSED:
+            request.retry_after_s = step.retry_after_s
         if fault in OUTCOME_UNKNOWN:
             return self._break(request)
         if fault is Fault.THROTTLED:

@@ -70,6 +70,7 @@ class Tracked:
 class ScopeView:
     """What the writer has heard of a scope."""
 
+    seen_s: float
     failed_s: float = -inf
     not_before_s: float = -inf
     in_flight: int = 0
@@ -89,6 +90,7 @@ class Ledger:
     scopes: dict[Hashable, ScopeView] = field(default_factory=dict)
     flushes: dict[int, FlushCalled] = field(default_factory=dict)
     flush_marks: dict[int, int] = field(default_factory=dict)
+    routes: set[Hashable] = field(default_factory=set)
     restored: int = 0
     restored_bytes: int = 0
     failing: bool = False
@@ -102,8 +104,8 @@ class Ledger:
         """Whether the writer is at work: neither failed nor being closed."""
         return not (self.failing or self.closing or self.gone)
 
-    def scope(self, name: Hashable) -> ScopeView:
-        return self.scopes.setdefault(name, ScopeView())
+    def scope(self, name: Hashable, now_s: float) -> ScopeView:
+        return self.scopes.setdefault(name, ScopeView(now_s))
 
     def at(self, *places: Place) -> list[Tracked]:
         """The entries at these places, in the order of acceptance."""
@@ -149,6 +151,7 @@ class Ledger:
             place = Place.BUFFERED if certain else Place.OFFERED
             route, size = getattr(entry, "route", None), getattr(entry, "size", 0) or len(entry)
             self.entries[entry] = Tracked(entry, self._orders, place, now_s, certain, route=route, size=size)
+            self.routes.add(route)
             self._orders += 1
 
     def _accept(self, entries: Iterable[Any], refused: Iterable[Any], now_s: float) -> None:
@@ -166,32 +169,34 @@ class Ledger:
         twin = next((each for each in self.open_requests.values() if each.id == request.id), None)
         if twin is not None and request.started_s >= self.deadline_s(twin):
             self._close(twin)
+            self.sealed[twin.id] = twin
+            self.scope(twin.scope, request.started_s).failed_s = request.started_s
         self.open_requests[request.number] = request
-        self.scope(request.scope).in_flight += 1
+        self.scope(request.scope, request.started_s).in_flight += 1
         for entry in request.entries:
             if entry in self.entries:
                 self.entries[entry].move(Place.IN_FLIGHT, request.started_s, request)
 
     def _close(self, request: SentRequest) -> None:
         del self.open_requests[request.number]
-        self.scope(request.scope).in_flight -= 1
+        self.scope(request.scope, request.started_s).in_flight -= 1
 
     def _end(self, request: SentRequest) -> None:
         self._close(request)
-        scope = self.scope(request.scope)
+        scope = self.scope(request.scope, request.started_s)
         unknown = request.ending in (Ending.UNKNOWN, Ending.CUT)
         throttled = request.ending is Ending.THROTTLED or FailureKind.THROTTLED in request.failed.values()
         if unknown or throttled:
             scope.failed_s = request.ended_s
             asked_s = min(request.retry_after_s or 0.0, self.config.retry.retry_after_cap_s)
-            if asked_s and request.ending is not Ending.ANSWERED:
+            if asked_s:
                 scope.not_before_s = max(scope.not_before_s, request.ended_s + asked_s)
-        if unknown:
-            self.sealed[request.id] = request
         if request.ending in (Ending.FATAL, Ending.REJECTED) or FailureKind.REJECTED in request.failed.values():
             self.failing = True
-        stays = request.id in self.sealed and (unknown or _refused_whole(request))
-        if not stays:
+        stays = unknown or (request.id in self.sealed and _refused_whole(request))
+        if stays:
+            self.sealed[request.id] = request
+        else:
             self.sealed.pop(request.id, None)
         for index, entry in enumerate(request.entries):
             if entry in self.entries:

@@ -61,6 +61,7 @@ class RecordedWriter:
         self._states = states
         self.writer: AsyncSinkWriter[Any, Any] = AsyncSinkWriter(sink, context or WriterInitContext(), recorded, states)
         self._flushes = 0
+        self._closing = False
 
     # ---- life ------------------------------------------------------------------------------------------------
 
@@ -79,13 +80,14 @@ class RecordedWriter:
         left = False
         try:
             await self._watched(lambda: self.writer.__aexit__(kind, error, trace))
-            left = error is None
+            left = error is None and not self._closing
         finally:
             self.snapshot()
             self.history.add(Gone(anyio.current_time(), self.number, left))
 
     def closing(self) -> None:
         """Say that the writer is about to be closed or killed: its requests may be cut from now on."""
+        self._closing = True
         self.history.add(Closing(anyio.current_time(), self.number))
 
     async def aclose(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from asyncsink_testing.history import Ending, Event, Gone, History, RequestStarted, SentRequest
+from asyncsink_testing.history import Event, Gone, History, RequestStarted, SentRequest
 from asyncsink_testing.ledger import Ledger, Place, Tracked
 from asyncsink_testing.rules.base import Rule, shown
 
@@ -82,7 +82,8 @@ class SealedResend(Rule):
 
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
         request = event.request
-        for sealed in ledger.sealed.values():
+        overdue = [each for each in ledger.open_requests.values() if event.time_s >= ledger.deadline_s(each)]
+        for sealed in {**ledger.sealed, **{each.id: each for each in overdue}}.values():
             if sealed.id == request.id:
                 yield from _compare(sealed, request)
             elif not set(sealed.entries).isdisjoint(request.entries):
@@ -115,7 +116,7 @@ class UniqueIds(Rule):
                 yield f"{request} is the first of its id and must be attempt 1"
         elif before.writer != request.writer:
             yield f"{request} repeats the id of {before}, another writer's; an idempotent destination drops the second"
-        elif request.id not in ledger.sealed and before.ending is not Ending.OPEN:
+        elif request.id not in ledger.sealed and before.number not in ledger.open_requests:
             yield f"{request} repeats the id of {before}, whose outcome was known"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from asyncsink_testing.history import Event, RequestStarted, SnapshotTaken
@@ -55,7 +55,7 @@ class ScopeShare(Rule):
 
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
         scope, most = event.request.scope, ledger.config.max_in_flight_requests
-        others: set[Hashable] = {name for name, view in ledger.scopes.items() if name != scope}
+        others = [name for name, view in ledger.scopes.items() if name != scope and view.seen_s < event.time_s]
         in_flight = [
             each
             for each in ledger.open_requests.values()
@@ -78,7 +78,8 @@ class BufferBounds(Rule):
         config, held = ledger.config, sum(event.sizes)
         if held > max(config.max_buffered_size_in_bytes, ledger.restored_bytes):
             yield f"{held} bytes are held, more than max_buffered_size_in_bytes = {config.max_buffered_size_in_bytes}"
-        in_flight = config.max_in_flight_requests * config.max_batch_size * max(1, len(ledger.scopes))
+        # A sealed request counts as in flight, and each route may have some.
+        in_flight = config.max_in_flight_requests * config.max_batch_size * max(1, len(ledger.routes))
         most = config.max_buffered_requests + max(in_flight, ledger.restored)
         if len(event.entries) > most:
             yield (

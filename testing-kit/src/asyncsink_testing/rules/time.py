@@ -30,7 +30,7 @@ class RetryAfterHonoured(Rule):
     events: ClassVar[tuple[type[Event], ...]] = (RequestStarted,)
 
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
-        scope = ledger.scope(event.request.scope)
+        scope = ledger.scope(event.request.scope, event.time_s)
         # What was admitted at the very instant of the answer could not know of it.
         if scope.failed_s < event.time_s < scope.not_before_s - EPSILON_S:
             yield (
@@ -96,8 +96,9 @@ class NothingIdle(Rule):
 
     def _route(self, now_s: float, ledger: Ledger, waiting: list[Tracked]) -> Iterator[str]:
         scope_name = self.history.scope_of(waiting[0].route)
-        scope, config = ledger.scope(scope_name), ledger.config
-        share = max(1, config.max_in_flight_requests - 1) if len(ledger.scopes) > 1 else config.max_in_flight_requests
+        scope, config = ledger.scope(scope_name, now_s), ledger.config
+        many = len({self.history.scope_of(route) for route in ledger.routes}) > 1
+        share = max(1, config.max_in_flight_requests - 1) if many else config.max_in_flight_requests
         rested = now_s > scope.failed_s + config.retry.max_backoff_s + EPSILON_S and now_s >= scope.not_before_s
         if scope.in_flight >= share or not rested or (ledger.limited and scope.in_flight):
             return
@@ -154,7 +155,12 @@ class FlushMeaning(Rule):
             if left:
                 yield f"flush(True) called at {call.time_s:.6g} returned without {shown(each.entry for each in left)}"
             return
-        still = [each for each in requests if each.number in ledger.open_requests]
+        # One that is overdue at this very instant is being cut, and has ended for the writer.
+        still = [
+            each
+            for each in requests
+            if each.number in ledger.open_requests and event.time_s < ledger.deadline_s(each) - EPSILON_S
+        ]
         if still:
             yield f"flush(False) called at {call.time_s:.6g} returned while {still[0]} is under way since before"
         lasted_s = event.time_s - call.time_s

@@ -1,0 +1,91 @@
+"""One-line bugs in the writer, each of which the simulation must see."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A bug: in the writer's `module`, `old` reads `new`."""
+
+    name: str
+    module: str
+    old: str
+    new: str
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant("requeue-at-the-tail", "engine", "lane.give_back(run)", "lane.append(run, run.size_in_bytes)"),
+    Mutant("never-seal", "settlement", "request.sealed = True", "request.sealed = False"),
+    Mutant("lose-a-failed-entry", "settlement", "chosen.append(at)", "chosen[:] = [at]"),
+    Mutant("count-failed-as-acknowledged", "settlement", "len(request) - len(outcome.failures)", "len(request)"),
+    Mutant("hold-bytes-for-ever", "settlement", "self._engine.size_in_bytes -= size", "size -= 0"),
+    Mutant("never-complete-in-the-limiter", "engine", "scope.limiter.end(", "id("),
+    Mutant("age-timer-never-armed", "engine", "if self._age_deadline_s == inf:", "if self._age_deadline_s == -1.0:"),
+    Mutant("age-timer-sends-nothing", "engine", "lane.due_before = self.next_sequence", "pass"),
+    Mutant("full-buffer-waits", "engine", "if not self.in_flight and self._is_full():", "if False:"),
+    Mutant("no-plan-after-an-answer", "engine", "self._drop(lane)\n        self.plan()", "self._drop(lane)"),
+    Mutant("one-too-many-in-flight", "engine", "len(self.in_flight) < most", "len(self.in_flight) <= most"),
+    Mutant("scope-takes-every-slot", "engine", "max(1, self.config.max_in_flight_requests - 1)", "10**9"),
+    Mutant(
+        "cut-at-half-time", "engine", "request.start_s + timeout_s > now_s", "request.start_s + timeout_s / 2 > now_s"
+    ),
+    Mutant(
+        "no-backoff", "settlement", "limiter.back_off(request.scope_start, now_s", "repr((request.scope_start, now_s)"
+    ),
+    Mutant(
+        "retry-after-ignored",
+        "settlement",
+        "now_s, outcome.retry_after_s, outcome.error)",
+        "now_s, None, outcome.error)",
+    ),
+    Mutant("ids-reused-after-a-restart", "writer", "{context.attempt}-", "0-"),
+    Mutant("attempt-not-counted", "request", "self._attempt + 1", "self._attempt"),
+    Mutant("batch-over-its-bytes", "buffer", "if size + part > size_limit:", "if part > size_limit:"),
+    Mutant("snapshot-without-parked", "accounting", "engine.parked:\n        yield run", "():\n        yield run"),
+    Mutant("snapshot-without-sealed", "accounting", "yield from sealed.pieces", "yield from ()"),
+    Mutant("snapshot-without-in-flight", "accounting", "yield from request.pieces", "yield from ()"),
+    Mutant("snapshot-out-of-order", "accounting", "key=lambda each: each[0])", "key=lambda each: -each[0])"),
+)
+
+
+@contextmanager
+def applied(mutant: Mutant) -> Iterator[None]:
+    """The writer with a bug in it, in memory: each function of the module gets the code that the bug makes of it.
+
+    :raises LookupError: the text that the bug replaces does not stand in the module exactly once
+    """
+    module = importlib.import_module(f"asyncsink.writer.{mutant.module}")
+    path = Path(str(module.__file__))
+    source = path.read_text()
+    count = source.count(mutant.old)
+    if count != 1:
+        raise LookupError(f"mutant {mutant.name}: {mutant.old!r} stands {count} times in {path.name}; it must once")
+    broken = ModuleType(module.__name__)
+    exec(compile(source.replace(mutant.old, mutant.new), str(path), "exec"), vars(broken))
+    sound: list[tuple[FunctionType, CodeType]] = []
+    originals, mutated = _functions(module), _functions(broken)
+    try:
+        for name, function in originals.items():
+            sound.append((function, function.__code__))
+            function.__code__ = mutated[name].__code__
+        yield
+    finally:
+        for function, code in sound:
+            function.__code__ = code
+
+
+def _functions(module: ModuleType) -> dict[str, FunctionType]:
+    """The functions and methods that a module defines, by qualified name."""
+    own: list[Any] = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
+    classes = [value for value in own if isinstance(value, type)]
+    values = own + [member for each in classes for member in vars(each).values()]
+    values += [value.fget for value in values if isinstance(value, property)]
+    return {value.__qualname__: value for value in values if type(value) is FunctionType}
