@@ -113,4 +113,3 @@ def idempotency_prefix(context: InitContext) -> str:
     """
     batch = "-" if context.batch_id is None else context.batch_id
     return f"{context.query_id or uuid4().hex}/{batch}/{context.writer_id}/"
-

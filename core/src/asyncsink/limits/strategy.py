@@ -65,5 +65,5 @@ class RateLimitingStrategy(ABC):
         """What was learned, for :meth:`seed` of a successor; None if nothing is worth keeping."""
         return None
 
-    def seed(self, snapshots: Sequence[bytes]) -> None:
+    def seed(self, snapshots: Sequence[bytes]) -> None:  # noqa: B027 (most strategies learn nothing)
         """Start from what predecessors have learned. Unknown bytes are ignored: they are a hint, not state."""
