@@ -1,0 +1,68 @@
+"""What the directed tests share: virtual time, a small configuration, and short names for what arrived."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
+
+import anyio
+import trio.testing
+from asyncsink import AsyncSinkWriterConfig, RateLimit, RetryPolicy
+from asyncsink_testing import FakeDestination, FakeEntry, SentRequest
+
+
+def virtual(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run an async test on trio with a clock that jumps: waiting costs nothing and lasts exactly as long as it says."""
+
+    def run(**arguments: Any) -> None:
+        async def main() -> None:
+            await test(**arguments)
+
+        clock = trio.testing.MockClock(autojump_threshold=0)
+        anyio.run(main, backend="trio", backend_options={"clock": clock})
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    run.__module__ = test.__module__
+    run.__signature__ = inspect.signature(test)  # type: ignore[attr-defined]
+    return run
+
+
+def small(**changes: Any) -> AsyncSinkWriterConfig:
+    """Batches of 3, a buffer of 20, 5 s of age, 10 s for a request, one request at a time, a wide rate limit."""
+    values: dict[str, Any] = {
+        "max_batch_size": 3,
+        "max_in_flight_requests": 1,
+        "max_buffered_requests": 20,
+        "max_batch_size_in_bytes": 1000,
+        "max_buffered_size_in_bytes": 10_000,
+        "max_time_in_buffer_s": 5.0,
+        "max_record_size_in_bytes": 100,
+        "request_timeout_s": 10.0,
+        "rate_limit": RateLimit.aimd(initial=1000, ceiling=1000),
+        "retry": RetryPolicy(initial_backoff_s=0.1, max_backoff_s=1.0, retry_after_cap_s=50.0),
+    }
+    return AsyncSinkWriterConfig(**(values | changes))
+
+
+def entries(first: int, last: int, size: int = 1, route: Hashable | None = None) -> list[FakeEntry]:
+    """Entries with the names `first` to `last`."""
+    return [FakeEntry(name, size, route) for name in range(first, last + 1)]
+
+
+def names(request: SentRequest) -> list[Any]:
+    return [entry.name for entry in request.entries]
+
+
+def batches(destination: FakeDestination) -> list[list[Any]]:
+    """The names of the entries of each arrival, in the order of their start."""
+    return [names(request) for request in destination.requests]
+
+
+def stored(destination: FakeDestination) -> list[Any]:
+    return [entry.name for entry in destination.stored]
+
+
+async def settled() -> None:
+    """Let everything happen that can happen at this instant."""
+    await anyio.wait_all_tasks_blocked()
