@@ -18,7 +18,10 @@ VIEWS = pa.array(["a", None, "a string that is too long to be inlined", ""], pa.
         (WORDS, pa.string()),
         (VIEWS, pa.string()),
         (pa.array([b"x", None], pa.binary_view()), pa.binary()),
-        (pa.array(["x"], pa.dictionary(pa.int8(), pa.large_string())), pa.large_string()),
+        (
+            pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["x"], pa.large_string())),
+            pa.large_string(),
+        ),
         (pa.array(["x"], pa.large_string()), pa.large_string()),
         (pa.ListArray.from_arrays([0, 2, 4], WORDS), pa.list_(pa.string())),
         (pa.LargeListArray.from_arrays([0, 2, 4], VIEWS), pa.large_list(pa.string())),
