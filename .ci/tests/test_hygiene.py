@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import hygiene
 import pytest
+
+import hygiene
 
 
 @pytest.mark.parametrize(

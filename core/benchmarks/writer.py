@@ -14,6 +14,7 @@ from time import perf_counter
 import anyio
 import numpy
 import pyarrow
+
 from asyncsink import (
     AsyncSink,
     AsyncSinkWriter,

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from asyncsink.blocks import EntryBlock, ListBlock, fitting, merge, sizes_of
 from hypothesis import given
 from hypothesis import strategies as st
+
+from asyncsink.blocks import EntryBlock, ListBlock, fitting, merge, sizes_of
 
 Model = tuple[list[str], list[int]]
 
@@ -137,6 +138,9 @@ class Squares:
     def __getitem__(self, index: int, /) -> int:
         return self._range[index] ** 2
 
+    def __iter__(self) -> Iterator[int]:
+        return (each**2 for each in self._range)
+
     def size_in_bytes(self, start: int, stop: int) -> int:
         return sum(self._range[start:stop])
 
@@ -159,7 +163,7 @@ class Squares:
 def test_blocks_of_different_types_are_merged_into_a_list() -> None:
     blocks: list[EntryBlock[Any]] = [Squares(2, 4), ListBlock(["x"], [7])]
     merged = merge(blocks)
-    assert ([*merged], sizes_of(merged)) == ([4, 9, "x"], [2, 3, 7])  # type: ignore[misc]
+    assert ([*merged], sizes_of(merged)) == ([4, 9, "x"], [2, 3, 7])
 
 
 def test_any_class_with_the_methods_is_a_block() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from asyncsink.cli import run
 from asyncsink.cli.checks.connectors import check_connectors
 from asyncsink.cli.checks.interpreter import check_interpreters

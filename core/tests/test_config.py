@@ -6,6 +6,7 @@ from math import inf, nan
 from typing import Any
 
 import pytest
+
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
 from asyncsink.errors import ConfigurationError
 from asyncsink.limits import RateLimit

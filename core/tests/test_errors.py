@@ -3,8 +3,9 @@ from __future__ import annotations
 import inspect
 import pickle
 
-import asyncsink.errors
 import pytest
+
+import asyncsink.errors
 from asyncsink.errors import AsyncSinkError, ConfigurationError, RequestError
 from asyncsink.failures import ErrorTable, Failure, FailureKind
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 import inspect
 from types import ModuleType
 
+import pytest
+
 import asyncsink
 import asyncsink.errors
 import asyncsink.limits
 import asyncsink.options
-import pytest
 
 
 @pytest.mark.parametrize("module", [asyncsink, asyncsink.limits, asyncsink.options])

@@ -6,6 +6,9 @@ import pickle
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import ConfigurationError
 from asyncsink.limits import (
@@ -16,8 +19,6 @@ from asyncsink.limits import (
     RequestInfo,
     ResultInfo,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 DEFAULTS = AsyncSinkWriterConfig()
 

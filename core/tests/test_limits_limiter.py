@@ -7,11 +7,12 @@ from math import inf
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from asyncsink.config import AsyncSinkWriterConfig, RetryPolicy
 from asyncsink.limits import RateLimit, RateLimitingStrategy, RequestInfo, ResultInfo
 from asyncsink.limits.limiter import Limiter, LimiterCache
-from hypothesis import given
-from hypothesis import strategies as st
 
 CONFIG = AsyncSinkWriterConfig(max_batch_size=10, max_in_flight_requests=2)
 RETRY = RetryPolicy(initial_backoff_s=1.0, max_backoff_s=8.0, timeout_s=100.0, retry_after_cap_s=50.0)

@@ -7,6 +7,7 @@ from math import inf, nan
 from typing import Any, ClassVar, Literal
 
 import pytest
+
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import Alias, ConnectorOptions, OptionInfo, option, parse_options
 

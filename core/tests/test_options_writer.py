@@ -4,6 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+
 from asyncsink.async_sink import AsyncSink
 from asyncsink.config import AsyncSinkWriterConfig, MiB, RetryPolicy
 from asyncsink.errors import ConfigurationError

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from asyncsink.errors import ConfigurationError, ConnectorLoadError, ConnectorNotFoundError
 from asyncsink.options import ConnectorOptions
 from asyncsink.plugins import (

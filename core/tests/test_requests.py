@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from asyncsink.blocks import ListBlock
 from asyncsink.failures import Failure
 from asyncsink.request import ListRequestEntries, RequestResult
@@ -41,7 +42,7 @@ def test_request_entries_are_a_sequence(entries: ListRequestEntries[str]) -> Non
 
 def test_request_entries_tell_of_their_request(entries: ListRequestEntries[str]) -> None:
     assert (entries.id, entries.attempt, entries.route, entries.size_in_bytes) == ("test/-/0/0-1", 2, "r", 6)
-    assert [*entries.block] == ["a", "b", "c"]  # type: ignore[misc]
+    assert [*entries.block] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("index", [3, -4])

@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from asyncsink.serializer import BufferedRequestStateSerializer, BytesSerializer, DataclassSerializer
 from asyncsink.state import BufferedRequestState
 from asyncsink_testing.destination import FakeDestination
 from asyncsink_testing.fake_sink import FakeSink
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,10 @@ from __future__ import annotations
 from math import inf
 
 import pytest
-from asyncsink.options import parse_duration, parse_size
 from hypothesis import given
 from hypothesis import strategies as st
+
+from asyncsink.options import parse_duration, parse_size
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import anyio
+
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
 
 CAPACITY = 16

@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from flights import MISSING, SCHEMA
 from pyspark.sql import SparkSession
+
+from flights import MISSING, SCHEMA
 
 
 def main(folder: Path, url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 import trio.testing
+
 from asyncsink import Failure, ListBlock, ListRequestEntries, RequestError, RequestResult
 from asyncsink_testing import Ending, FakeDestination, FakeEntry, FakeSink, Fault, RecordedWriter, Step, check
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import anyio
 import pytest
+
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from asyncsink import AsyncSinkWriterConfig, FailureKind, RetryPolicy, WriterStatistics
 from asyncsink_testing import RULES, Ending, FakeEntry, History, SentRequest, Step, check, judge
 from asyncsink_testing.history import (

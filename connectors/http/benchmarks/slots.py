@@ -18,6 +18,7 @@ from typing import Any
 
 import anyio
 import httpx
+
 from asyncsink_http import HttpOptions
 from asyncsink_http.transport import SlotTransport
 from asyncsink_testing.bench import Run, arguments, compare, interleave, report

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
 from asyncsink import Column, Schema, SchemaError, WriteContext, WriterInitContext
 from asyncsink_http import HttpSink
 from asyncsink_http.entry import HttpConverter, KeyedEntry

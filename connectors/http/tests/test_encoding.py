@@ -3,13 +3,14 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from asyncsink import ListBlock, ListRequestEntries
 from asyncsink_http import HttpSink
 from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
 from asyncsink_http.entry import HttpEntry, KeyedEntry
 from asyncsink_http.options import Body
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from asyncsink import BufferedRequestState
 from asyncsink_http import HttpSink
 from asyncsink_http.entry import HttpEntry, KeyedEntry

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from asyncsink import FailureKind
 from asyncsink_http import HttpOptions
 from asyncsink_http.errors import CERTIFICATE, CONNECT, CONNECTION_LOST, ERRORS, INVALID_REQUEST, is_stored, refusal

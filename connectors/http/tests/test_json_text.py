@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from asyncsink_http.json_text import encode_row, encode_value
 
 

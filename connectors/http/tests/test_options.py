@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+
 from asyncsink import ConfigurationError
 from asyncsink_http import HttpOptions, HttpSink
 from asyncsink_http.auth import authorization

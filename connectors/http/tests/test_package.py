@@ -7,8 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-import asyncsink_http
 import pytest
+
+import asyncsink_http
 from asyncsink.plugins import connector_info, load_options, load_sink, register, unregister
 from asyncsink_http import HttpOptions, HttpSink, _plugin
 

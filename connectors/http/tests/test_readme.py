@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+
 from asyncsink_http import HttpOptions
 from asyncsink_testing.http_server import serving
 

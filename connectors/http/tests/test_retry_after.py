@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+
 from asyncsink_http.retry_after import retry_after_s
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from asyncsink import (
     AsyncSinkWriter,
     DestinationUnavailableError,

@@ -14,6 +14,7 @@ import httpx
 import pytest
 import trustme
 from anyio.streams.tls import TLSListener
+
 from asyncsink import RequestError
 from asyncsink_http import HttpOptions
 from asyncsink_http.transport import HttpAnswer, SlotTransport

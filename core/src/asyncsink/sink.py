@@ -49,9 +49,11 @@ class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            await self.flush(end_of_input=True)
-        await self.aclose()
+        try:
+            if error is None:
+                await self.flush(end_of_input=True)
+        finally:
+            await self.aclose()
 
     @abstractmethod
     async def write(self, element: InputT, context: WriteContext | None = None) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
 from asyncsink.arrow import ArrowBlock
 from asyncsink.blocks import ListBlock
 

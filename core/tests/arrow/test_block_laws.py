@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from asyncsink.arrow import ArrowBlock
-from asyncsink.blocks import EntryBlock, ListBlock, merge
 from hypothesis import given
 from hypothesis import strategies as st
+
+from asyncsink.arrow import ArrowBlock
+from asyncsink.blocks import EntryBlock, ListBlock, merge
 
 Rows = list[tuple[bytes, str, int]]
 ROUTES = ("left", "right", None)

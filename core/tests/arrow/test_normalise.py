@@ -4,9 +4,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from asyncsink.arrow import ArrowBlock, normalise
 from hypothesis import given
 from hypothesis import strategies as st
+
+from asyncsink.arrow import ArrowBlock, normalise
 
 WORDS = pa.array(["a", "bb", None, "a"]).dictionary_encode()
 VIEWS = pa.array(["a", None, "a string that is too long to be inlined", ""], pa.string_view())

@@ -24,18 +24,23 @@ class Mutant:
 MUTANTS: tuple[Mutant, ...] = (
     Mutant("requeue-at-the-tail", "engine", "lane.give_back(run)", "lane.append(run, run.size_in_bytes)"),
     Mutant("never-seal", "settlement", "request.sealed = True", "request.sealed = False"),
-    Mutant("lose-a-failed-entry", "settlement", "chosen.append(at)", "chosen[:] = [at]"),
-    Mutant("count-failed-as-acknowledged", "settlement", "len(request) - len(outcome.failures)", "len(request)"),
-    Mutant("hold-bytes-for-ever", "settlement", "self._engine.size_in_bytes -= size", "size -= 0"),
+    Mutant("lose-a-failed-entry", "sorting", "chosen.append(at)", "chosen[:] = [at]"),
+    Mutant("count-failed-as-acknowledged", "settlement", "len(request) - entries.count", "len(request)"),
+    Mutant("hold-bytes-for-ever", "settlement", "entries.size_in_bytes - request.size_in_bytes", "0"),
     Mutant("never-complete-in-the-limiter", "engine", "scope.limiter.end(", "id("),
-    Mutant("age-timer-never-armed", "engine", "if self._age_deadline_s == inf:", "if self._age_deadline_s == -1.0:"),
-    Mutant("age-timer-sends-nothing", "engine", "lane.due_before = self.next_sequence", "pass"),
-    Mutant("full-buffer-waits", "engine", "if not self.in_flight and self._is_full():", "if False:"),
+    Mutant(
+        "age-timer-never-armed", "timekeeper", "if self._age_deadline_s == inf:", "if self._age_deadline_s == -1.0:"
+    ),
+    Mutant("age-timer-sends-nothing", "timekeeper", "lane.due_before = engine.next_sequence", "pass"),
+    Mutant("full-buffer-waits", "engine", "while not self.in_flight and self._is_full()", "while False"),
     Mutant("no-plan-after-an-answer", "engine", "self._drop(lane)\n        self.plan()", "self._drop(lane)"),
-    Mutant("one-too-many-in-flight", "engine", "len(self.in_flight) < most", "len(self.in_flight) <= most"),
+    Mutant("one-too-many-in-flight", "engine", "len(self.in_flight) >= most", "len(self.in_flight) > most"),
     Mutant("scope-takes-every-slot", "engine", "max(1, self.config.max_in_flight_requests - 1)", "10**9"),
     Mutant(
-        "cut-at-half-time", "engine", "request.start_s + timeout_s > now_s", "request.start_s + timeout_s / 2 > now_s"
+        "cut-at-half-time",
+        "timekeeper",
+        "request.start_s + timeout_s > now_s",
+        "request.start_s + timeout_s / 2 > now_s",
     ),
     Mutant(
         "no-backoff", "settlement", "limiter.back_off(request.scope_start, now_s", "repr((request.scope_start, now_s)"

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import anyio
+
 from asyncsink import (
     BufferedRequestState,
     DeliveryError,

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import trio.testing
+
 from asyncsink_testing import judge
 
 from .program import Program

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 import trio.testing
+
 from asyncsink.spark.clients import CLOSE_TIMEOUT_S, MOST_CLIENTS, WorkerClients
 
 Connect = Callable[[], AbstractAsyncContextManager[str]]

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from asyncsink_testing.http_server import HttpRequest, Reaction, serving
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+
+from asyncsink_testing.http_server import HttpRequest, Reaction, serving
 
 HTTP, ANY, TOY = "asyncsink.http", "asyncsink", "asyncsink.toy"
 BUG = r"; this is a bug of the connector or of asyncsink, please report it with this traceback"

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 import pytest
+
 from asyncsink.errors import FatalRequestError, WriterClosedError, WriterFailedError
 from asyncsink.spark.mailbox import DEPTH, Mailbox
 from asyncsink.spark.worker import Worker

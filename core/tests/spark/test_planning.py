@@ -10,6 +10,8 @@ from typing import Any
 
 import pyspark.sql.datasource
 import pytest
+from pyspark.sql import types as t
+
 from asyncsink.context import Column, Schema
 from asyncsink.errors import AsyncSinkError, ConfigurationError, ConnectorLoadError, FatalRequestError, SchemaError
 from asyncsink.plugins import ConnectorInfo, hookimpl, register, unregister
@@ -19,7 +21,6 @@ from asyncsink.spark.columns import schema_of
 from asyncsink.spark.commit import TaskCommit, log_progress
 from asyncsink.spark.planning import Plan, plan
 from asyncsink.spark.sentences import ours
-from pyspark.sql import types as t
 
 IDS = t.StructType([t.StructField("id", t.LongType(), False)])
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+
+from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
 
 HTTP = "asyncsink.http"
 DOORS = pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import trio.testing
+
 from asyncsink import AsyncSinkWriterConfig, RateLimit, RetryPolicy
 from asyncsink_testing import FakeDestination, FakeEntry, SentRequest
 

@@ -6,6 +6,7 @@ import logging
 
 import anyio
 import pytest
+
 from asyncsink import DestinationUnavailableError, RequestRejectedError, RetryPolicy
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, SentRequest, Step
 

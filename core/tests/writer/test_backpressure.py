@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from asyncsink import ConversionError, ListBlock, OversizedEntryError, WouldBlock, WriteContext
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, IdentityConverter, Step
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from asyncsink import RequestEntries, RequestResult
 from asyncsink_testing import Ending, FakeClient, FakeDestination, FakeSink, Fault, Step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Step
 
 from .harness import batches, entries, names, settled, small, virtual

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
 
 from .harness import batches, entries, settled, small, stored, virtual

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+
 from asyncsink import InitContext, WriterClosedError
 from asyncsink_testing import (
     RULES,

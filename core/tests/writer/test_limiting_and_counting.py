@@ -7,6 +7,7 @@ from threading import Thread
 
 import anyio
 import pytest
+
 from asyncsink import FatalRequestError, RateLimit, RequestInfo, WriterStatistics
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, RecordedWriter, Step, check
 from asyncsink_testing.history import LimitCompleted, LimitRegistered

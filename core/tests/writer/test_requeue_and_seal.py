@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from asyncsink import Failure, FailureKind, RateLimit, RequestEntries, RequestResult, RetryPolicy
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink, Fault, Step
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+
 from asyncsink import AsyncSinkWriter, BufferedRequestState, OversizedEntryError, WriterInitContext
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
 

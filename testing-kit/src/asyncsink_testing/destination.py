@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
-from asyncsink import Failure, FailureKind, RequestEntries, RequestError, RequestResult
 
+from asyncsink import Failure, FailureKind, RequestEntries, RequestError, RequestResult
 from asyncsink_testing.faults import OUTCOME_UNKNOWN, Fault, FaultSource, Script, Step
 from asyncsink_testing.history import Ending, History, RequestEnded, RequestStarted, SentRequest
 

@@ -20,7 +20,6 @@ from asyncsink import (
     WriteContext,
     option,
 )
-
 from asyncsink_testing import destination as codes
 from asyncsink_testing.destination import FakeDestination
 

@@ -12,7 +12,6 @@ from asyncsink import FailureKind
 
 if TYPE_CHECKING:
     from asyncsink import AsyncSinkWriterConfig, WriterStatistics
-
     from asyncsink_testing.faults import Step
 
 

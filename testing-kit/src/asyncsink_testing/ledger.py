@@ -9,7 +9,6 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from asyncsink import FailureKind
-
 from asyncsink_testing.history import (
     Accepted,
     Closing,

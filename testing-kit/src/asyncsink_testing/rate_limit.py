@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import anyio
-from asyncsink import AsyncSinkWriterConfig, RateLimit, RateLimitingStrategy, RequestInfo, ResultInfo
 
+from asyncsink import AsyncSinkWriterConfig, RateLimit, RateLimitingStrategy, RequestInfo, ResultInfo
 from asyncsink_testing.history import History, LimitCompleted, LimitRegistered
 
 

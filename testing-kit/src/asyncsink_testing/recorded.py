@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import anyio
+
 from asyncsink import (
     AsyncSinkWriter,
     AsyncSinkWriterConfig,
@@ -18,7 +19,6 @@ from asyncsink import (
     WriterInitContext,
     WriterStatistics,
 )
-
 from asyncsink_testing.fake_sink import FakeSink
 from asyncsink_testing.history import (
     Accepted,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from asyncsink.arrow import normalise
 
 _TEXT = pa.large_string()

@@ -10,7 +10,6 @@ from asyncsink.blocks import ListBlock
 from asyncsink.context import InitContext, Schema, WriteContext, idempotency_prefix
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import SchemaError
-
 from asyncsink_http.json_text import encode_row
 from asyncsink_http.options import Body
 

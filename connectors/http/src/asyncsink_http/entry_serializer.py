@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 from asyncsink.serializer import SimpleVersionedSerializer
-
 from asyncsink_http.entry import HttpEntry, KeyedEntry
 
 _KEY_LENGTH = struct.Struct(">i")

@@ -7,7 +7,6 @@ from http import HTTPStatus
 
 from asyncsink.errors import RequestError
 from asyncsink.failures import ErrorTable
-
 from asyncsink_http.options import HttpOptions
 
 CONNECT = "CONNECT"

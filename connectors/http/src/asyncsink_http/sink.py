@@ -15,7 +15,6 @@ from asyncsink.failures import ErrorTable
 from asyncsink.options import WriterOptions, parse_options
 from asyncsink.request import RequestEntries, RequestResult
 from asyncsink.state import BufferedRequestState
-
 from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
 from asyncsink_http.entry import HttpConverter, HttpEntry, KeyedEntry
 from asyncsink_http.entry_serializer import HttpEntrySerializer
@@ -25,7 +24,6 @@ from asyncsink_http.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from asyncsink.writer import AsyncSinkWriter
-
     from asyncsink_http.transport import SlotTransport
 
 

@@ -18,8 +18,8 @@ from typing import Final, Self
 
 import anyio
 import httpx
-from asyncsink.errors import RequestError
 
+from asyncsink.errors import RequestError
 from asyncsink_http.auth import authorization
 from asyncsink_http.errors import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, redact
 from asyncsink_http.options import CONTENT_TYPES, HttpOptions

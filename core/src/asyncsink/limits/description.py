@@ -56,7 +56,7 @@ class RateLimit:
         """The strategy for one scope of a writer with `config`."""
         most = self.ceiling or config.max_batch_size * config.max_in_flight_requests
         initial = config.max_batch_size if self.kind == "flink" else most
-        scaling = AIMDScalingStrategy(max(most, self.increase), self.increase, self.factor)
+        scaling = AIMDScalingStrategy(most, min(self.increase, most), self.factor)
         return CongestionControlRateLimitingStrategy(
             config.max_in_flight_requests, min(self.initial or initial, most), most, scaling
         )

@@ -155,7 +155,7 @@ class Limiter:
 
     def reset_time(self) -> None:
         """Give the destination its whole time again: a new writer, such as a repeated task, takes over."""
-        if not self.in_flight:
+        if not self.in_flight and not self._waiting:
             self.failing_since_s = None
 
 

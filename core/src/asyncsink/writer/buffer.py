@@ -84,7 +84,7 @@ class Lane:
     `fresh`, and only `returned` has to be kept in order. `sealed` requests go before both.
     """
 
-    __slots__ = ("count", "due_before", "fresh", "returned", "route", "scope", "sealed", "size_in_bytes")
+    __slots__ = ("count", "due_before", "fresh", "returned", "route", "scope", "sealed", "size_in_bytes", "slots")
 
     def __init__(self, route: Hashable | None, scope: Scope) -> None:
         self.route = route
@@ -94,6 +94,8 @@ class Lane:
         self.sealed: deque[InFlightRequest[Any]] = deque()
         self.count = 0
         self.size_in_bytes = 0
+        self.slots = 0
+        """Requests of this lane that are in flight."""
         self.due_before = 0
         """Entries with a smaller sequence number are due whatever the thresholds say."""
 

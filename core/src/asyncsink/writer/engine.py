@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from heapq import heappop, heappush
-from math import inf
+from collections.abc import Callable, Hashable, Iterable
+from enum import Enum
+from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
-from asyncsink.errors import DeliveryError, FatalRequestError
+from asyncsink.errors import DeliveryError, WriterClosedError
 from asyncsink.limits.limiter import LimiterCache
 from asyncsink.limits.strategy import RequestInfo, ResultInfo
 from asyncsink.writer.buffer import Lane, Run
 from asyncsink.writer.make import BlockMaker
 from asyncsink.writer.request import InFlightRequest
 from asyncsink.writer.scope import Scope
-from asyncsink.writer.workers import Alarm, Workers
+from asyncsink.writer.timekeeper import Timekeeper
+from asyncsink.writer.workers import Workers
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
+
+
+_NONE_YET: Any = object()
+
+
+class Verdict(Enum):
+    """What became of a turn that a lane was given."""
+
+    SENT = "sent"
+    NOT_DUE = "not due"
+    LANE_BLOCKED = "the strategy blocks its next request; one of another lane may be smaller"
+    SCOPE_HELD = "no request of its scope may go"
 
 
 class Engine:
@@ -43,9 +56,10 @@ class Engine:
         self.maker = BlockMaker(sink)
         self.clock: Callable[[], float] = anyio.current_time
         self.workers: Workers | None = None
-        self.alarm = Alarm(self._next_time_s, self._ring)
+        self.time = Timekeeper(self)
+        self.alarm = self.time.alarm
         self.failure: DeliveryError | None = None
-        self.is_open = False
+        self.is_open = self.is_closed = False
         self.lanes: dict[Hashable | None, Lane] = {}
         self.scopes: dict[Hashable | None, Scope] = {}
         self.in_flight: dict[int, InFlightRequest[Any]] = {}
@@ -59,49 +73,49 @@ class Engine:
         self.next_sequence = 0
         self.flush_before = 0
         """Entries with a smaller sequence number are due, as a flush waits for them."""
-        self.on_timeout: Callable[[InFlightRequest[Any], BaseException], None] = _not_wired
-        self.on_time_up: Callable[[Scope, float], None] = _not_wired
         self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
-        self._scope_of, self._limiters, self._prefix, self._close_tail = sink.scope_of, limiters, prefix, close_tail
-        self._ready: dict[Lane, None] = {}
+        self._scope_of, self._limiters, self._prefix, self.close_tail = sink.scope_of, limiters, prefix, close_tail
+        self.ready: dict[Lane, None] = {}
         """Lanes to be looked at, in the order in which their turn comes; after a plan those that may not go yet."""
-        self._age_deadline_s = inf
+        self._first_scope: Any = _NONE_YET
         self._many_scopes = False
+        """Whether a second scope has ever been seen."""
         self.starts = 0
         self._numbers = self._parkings = 0
         self._changed: anyio.Event | None = None
-        self._plan = self.plan
+        self.plan_again = self.plan
+        """:meth:`plan`, bound once: by it a limiter knows who waits."""
 
     # ---- entries come in -------------------------------------------------------------------------------------
 
     def add(self, block: EntryBlock[Any], size: int) -> None:
         """Take in newly accepted or restored entries; they come after all before them."""
         first, count = self.next_sequence, len(block)
+        # Everything that asks the sink comes before the first change: what raises here has taken in nothing.
+        parts = [(self.lane(route), part, explicit) for route, part, explicit in self.maker.split(block, first)]
         self.next_sequence += count
         self.waiting_count += count
         self.size_in_bytes += size
-        for route, part, explicit in self.maker.split(block, first):
-            lane = self.lane(route)
+        for lane, part, explicit in parts:
             run = Run(part, 0, len(part), first, explicit)
             lane.append(run, size if part is block else run.size_in_bytes)
-            self._ready[lane] = None
-        self.arm()
+            self.ready[lane] = None
+        self.time.arm()
 
     def give_back(self, lane: Lane, run: Run) -> None:
         """Take back entries that have been sent; they go before all that was accepted later."""
         lane = self.lane(lane.route)
         lane.give_back(run)
         self.waiting_count += len(run)
-        self._ready[lane] = None
-        self.arm()
+        self.ready[lane] = None
+        self.time.arm()
 
     def seal(self, request: InFlightRequest[Any]) -> None:
         """Take back a request whose outcome is unknown; it will be sent as it is, before the buffer."""
         lane = request.lane
-        self.lanes.setdefault(lane.route, lane)
         at = next((i for i, each in enumerate(lane.sealed) if each.number > request.number), len(lane.sealed))
         lane.sealed.insert(at, request)
-        self._ready[lane] = None
+        self.ready[lane] = None
 
     def park(self, lane: Lane, run: Run, wait_s: float) -> None:
         """Let entries wait a backoff of their own: buffered meanwhile, but not due."""
@@ -118,7 +132,9 @@ class Engine:
             scope = self.scopes.get(name)
             if scope is None:
                 scope = self.scopes[name] = Scope(name, self._limiters.limiter(name, self.config))
-                self._many_scopes = self._many_scopes or len(self.scopes) > 1
+                scope.limiter.reset_time()
+                self._many_scopes = self._many_scopes or self._first_scope not in (_NONE_YET, name)
+                self._first_scope = name
             scope.lanes += 1
             lane = self.lanes[route] = Lane(route, scope)
         return lane
@@ -133,38 +149,63 @@ class Engine:
             size - lane.size_in_bytes if lane.size_in_bytes < size else size,
         )
 
-    def arm(self) -> None:
-        """Start the age timer for an entry that has come in, unless it is running."""
-        if self._age_deadline_s == inf:
-            self._age_deadline_s = self.clock() + self.config.max_time_in_buffer_s
-            self.alarm.set(self._age_deadline_s)
-
     # ---- requests go out -------------------------------------------------------------------------------------
 
     def plan(self) -> None:
         """Send whatever is due and allowed: nothing waits for another write."""
         if not self.is_open:
             return
-        self._close_tail()
-        blocked: list[Lane] = []
-        ready, most = self._ready, self.config.max_in_flight_requests
-        while ready and len(self.in_flight) < most:
-            lane = next(iter(ready))
-            sent = self._send_next(lane)
-            if sent and len(ready) == 1:
-                continue
-            del ready[lane]
-            if sent:
-                ready[lane] = None
-            elif sent is None:
-                blocked.append(lane)
-        for lane in blocked:
-            ready[lane] = None
-        if not self.in_flight and self._is_full():
-            self.make_oldest_due()
+        self.close_tail()
+        sent = self._send_ready()
+        while not self.in_flight and self._is_full() and self._send_oldest():
+            sent = self._send_ready() or True
+        if sent:
+            self.notify()
 
-    def _send_next(self, lane: Lane) -> bool | None:
-        """Send the next request of a lane: True if one went, False if none is due, None if it may not go now."""
+    def make_room(self) -> None:
+        """Plan for a caller that waits for room, even if the buffer is not full by the count of what it holds."""
+        self.plan()
+        if self.is_open and not self.in_flight and self._send_oldest():
+            self.plan()
+
+    def _send_ready(self) -> bool:
+        """Send what may go of the lanes that are ready, in turn; whether anything went."""
+        ready, most, sent, again = self.ready, self.config.max_in_flight_requests, False, True
+        held: set[Scope] = set()
+        while again and len(self.in_flight) < most:
+            again = False
+            for lane in list(ready):
+                if len(self.in_flight) >= most:
+                    break
+                if lane.scope in held:
+                    continue
+                verdict = self._send_next(lane)
+                if verdict is Verdict.SENT:
+                    again = sent = True
+                    if len(ready) > 1:  # its next turn comes after all the others'; who waits keeps its place
+                        del ready[lane]
+                        ready[lane] = None
+                elif verdict is Verdict.NOT_DUE:
+                    del ready[lane]
+                elif verdict is Verdict.SCOPE_HELD:
+                    held.add(lane.scope)
+        return sent
+
+    def _send_oldest(self) -> bool:
+        """Nothing is in flight and there is no room: the route with the oldest entry is due; whether it went."""
+        held: set[Scope] = set()
+        waiting = [lane for lane in self.lanes.values() if lane.count and lane not in self.ready]
+        for lane in sorted(waiting, key=lambda each: each.first_sequence):
+            if lane.scope not in held:
+                lane.due_before = lane.first_sequence + 1
+                self.ready[lane] = None
+                if self._send_next(lane) is Verdict.SENT:
+                    return True
+                held.add(lane.scope)
+        return False
+
+    def _send_next(self, lane: Lane) -> Verdict:
+        """Send the next request of a lane, if there is one and it may go."""
         scope, limiter = lane.scope, lane.scope.limiter
         most = max(1, min(self._most_entries, limiter.strategy.max_batch_size))
         if lane.sealed:
@@ -172,14 +213,16 @@ class Engine:
         elif self._is_due(lane, most):
             count, size = lane.measure(most, self._most_bytes)
         else:
-            return False
+            return Verdict.NOT_DUE
         if self._many_scopes and scope.slots >= max(1, self.config.max_in_flight_requests - 1):
-            return None
+            return Verdict.SCOPE_HELD
         info = RequestInfo(count, size, self.clock())
         if not limiter.admits(info, sealed=bool(lane.sealed)):
-            limiter.wait(self._plan)
+            limiter.wait(self.plan_again)
             self.alarm.set(limiter.unblocked_s(info.now_s))
-            return None
+            # A sealed request cannot be cut to what is free: were others of its scope let past, it might never go.
+            held = lane.sealed or limiter.not_before_s > info.now_s
+            return Verdict.SCOPE_HELD if held else Verdict.LANE_BLOCKED
         if lane.sealed:
             request = lane.sealed.popleft().again()
         else:
@@ -187,7 +230,7 @@ class Engine:
             self.waiting_count -= count
             request = InFlightRequest(lane, lane.cut(count, size), count, size, self._prefix, self._numbers)
         self._start(request, info)
-        return True
+        return Verdict.SENT
 
     def _is_due(self, lane: Lane, most: int) -> bool:
         count = lane.count
@@ -204,6 +247,7 @@ class Engine:
         request.start, request.start_s = self.starts, info.now_s
         scope = request.lane.scope
         scope.slots += 1
+        request.lane.slots += 1
         request.scope_start = scope.limiter.start(info)
         self.in_flight[request.start] = request
         self.alarm.set(info.now_s + self.config.request_timeout_s)
@@ -215,31 +259,39 @@ class Engine:
         """Give back what a request holds, whatever its ending: each is registered once and completed once."""
         request.over = True
         del self.in_flight[request.start]
+        request.lane.slots -= 1
         scope = request.lane.scope
         scope.slots -= 1
+        strategy = scope.limiter.strategy
+        before = strategy.max_batch_size
         scope.limiter.end(
             ResultInfo(len(request), request.size_in_bytes, failed, throttled, request.start_s, now_s, retry_after_s)
         )
+        if scope.lanes > 1 and strategy.max_batch_size < min(before, self._most_entries):
+            # A smaller batch is due earlier, in every lane of the scope.
+            self.look_at(lane for lane in self.lanes.values() if lane.scope is scope)
 
     def go_on(self, lane: Lane) -> None:
         """A request of this lane has ended: send what has become possible, here and in other writers."""
         if lane.count or lane.sealed:
-            self._ready[lane] = None
-        elif lane.route is not None and not lane.scope.slots:
+            self.ready[lane] = None
+        elif not lane.slots and lane.route is not None:
             self._drop(lane)
         self.plan()
         if lane.scope.limiter.has_waiting:
-            lane.scope.limiter.wake(self._plan)
+            lane.scope.limiter.wake(self.plan_again)
         self.notify()
 
     def _drop(self, lane: Lane) -> None:
         """Forget an empty lane, so that routes may come and go without end; its limiter stays with the cache."""
-        if self.lanes.pop(lane.route, None) is lane:
-            self._ready.pop(lane, None)
-            lane.scope.lanes -= 1
-            if not lane.scope.lanes:
-                lane.scope.limiter.forget(self._plan)
-                del self.scopes[lane.scope.name]
+        if self.lanes.get(lane.route) is not lane:
+            return  # a late answer: another lane of this route has been made since
+        del self.lanes[lane.route]
+        self.ready.pop(lane, None)
+        lane.scope.lanes -= 1
+        if not lane.scope.lanes:
+            lane.scope.limiter.forget(self.plan_again)
+            del self.scopes[lane.scope.name]
 
     def _is_full(self) -> bool:
         config = self.config
@@ -248,96 +300,26 @@ class Engine:
             or self.size_in_bytes >= config.max_buffered_size_in_bytes
         )
 
-    def make_oldest_due(self) -> None:
-        """There is no room, nothing is in flight and nothing may go: let the lane with the oldest entry go."""
-        if self.in_flight:
-            return
-        waiting = [lane for lane in self.lanes.values() if lane.count and lane not in self._ready]
-        if waiting:
-            lane = min(waiting, key=lambda each: each.first_sequence)
-            lane.due_before = lane.first_sequence + 1
-            self._ready[lane] = None
-            self.plan()
-
     def make_due_before(self, sequence: int) -> None:
         """Entries with a smaller sequence number are due from now on, until ``flush_before`` is set back."""
         self.flush_before = max(self.flush_before, sequence)
-        self._look_at_all()
+        self.look_at(self.lanes.values())
         self.plan()
 
-    def _look_at_all(self) -> None:
-        self._ready.update(dict.fromkeys(lane for lane in self.lanes.values() if lane))
-
-    # ---- time passes -----------------------------------------------------------------------------------------
-
-    def _next_time_s(self) -> float:
-        if not self.is_open:
-            return inf
-        times = [self._age_deadline_s]
-        if self.in_flight:
-            times.append(next(iter(self.in_flight.values())).start_s + self.config.request_timeout_s)
-        if self.parked:
-            times.append(self.parked[0][0])
-        now_s = self.clock()
-        times.extend(scope.limiter.unblocked_s(now_s) for scope in {lane.scope: None for lane in self._ready})
-        return min(times)
-
-    def _ring(self) -> None:
-        if not self.is_open:
-            return
-        try:
-            now_s = self.clock()
-            self._expire(now_s)
-            self._unpark(now_s)
-            self._sweep(now_s)
-            self._give_up(now_s)
-            self.plan()
-            self.notify()
-        except Exception as error:  # a strategy's: the writer must neither hang nor lose its alarm over it
-            self.fail(FatalRequestError(f"{type(error).__name__} while planning requests: {error}"), error)
-
-    def _expire(self, now_s: float) -> None:
-        """Cut the requests whose time is up; their outcome is unknown, and a late answer may still tell it."""
-        timeout_s = self.config.request_timeout_s
-        while self.in_flight:
-            request = next(iter(self.in_flight.values()))
-            if request.start_s + timeout_s > now_s:
-                break
-            self.on_timeout(request, TimeoutError(f"no answer within request_timeout_s = {timeout_s:g}"))
-            self._cut(request)
-            request.lane.scope.limiter.wake(self._plan)
-
-    def _unpark(self, now_s: float) -> None:
-        while self.parked and self.parked[0][0] <= now_s:
-            _, _, route, run = heappop(self.parked)
-            self.waiting_count -= len(run)
-            self.give_back(self.lane(route), run)
-
-    def _sweep(self, now_s: float) -> None:
-        """If the age timer has expired, everything written before goes."""
-        if self._age_deadline_s <= now_s:
-            self._age_deadline_s = inf
-            self._close_tail()
-            # Closing the tail has armed the timer again, though all of it goes now.
-            self._age_deadline_s = inf
-            for lane in self.lanes.values():
-                if lane.count:
-                    lane.due_before = self.next_sequence
-            self._look_at_all()
-
-    def _give_up(self, now_s: float) -> None:
-        """If a destination's time is up while it is waited for, say so."""
-        for scope in {lane.scope: None for lane in self._ready}:
-            if scope.limiter.give_up_s <= now_s and not scope.limiter.in_flight:
-                self.on_time_up(scope, now_s)
+    def look_at(self, lanes: Iterable[Lane]) -> None:
+        """Let these lanes have a turn in the next plan."""
+        self.ready.update(dict.fromkeys(lane for lane in lanes if lane))
 
     # ---- the end ---------------------------------------------------------------------------------------------
 
     def open(self, workers: Workers, clock: Callable[[], float]) -> None:
-        """Start to send."""
+        """Start to send.
+
+        :raises WriterClosedError: the writer was closed while it connected
+        """
+        if self.is_closed:
+            raise WriterClosedError("the writer was closed while it connected")
         self.workers, self.clock, self.is_open = workers, clock, True
-        for scope in self.scopes.values():
-            scope.limiter.reset_time()
         self.plan()
 
     def fail(self, error: DeliveryError, cause: BaseException | None = None) -> None:
@@ -349,16 +331,16 @@ class Engine:
 
     def close(self) -> None:
         """Cut every request short; its entries wait again, for a snapshot."""
-        self._close_tail()
-        self.is_open = False
+        self.close_tail()
+        self.is_open, self.is_closed = False, True
         now_s = self.clock()
         for request in list(self.in_flight.values()):
             self.release(request, len(request), 0, None, now_s)
             self.put_back(request)
-            self._cut(request)
+            self.cut(request)
         for scope in self.scopes.values():
-            scope.limiter.forget(self._plan)
-            scope.limiter.wake(self._plan)
+            scope.limiter.forget(self.plan_again)
+            scope.limiter.wake(self.plan_again)
         self.notify()
 
     def put_back(self, request: InFlightRequest[Any]) -> None:
@@ -369,7 +351,8 @@ class Engine:
             for piece in request.pieces:
                 self.give_back(request.lane, piece.take(range(piece.start, piece.stop), piece.attempts))
 
-    def _cut(self, request: InFlightRequest[Any]) -> None:
+    def cut(self, request: InFlightRequest[Any]) -> None:
+        """Cancel the connector's call for a request that has ended for the writer."""
         if request.worker is not None and request.worker.request is request:
             request.worker.scope.cancel()
 
@@ -386,7 +369,3 @@ class Engine:
         if self._changed is not None:
             self._changed.set()
             self._changed = None
-
-
-def _not_wired(*_: Any) -> None:
-    raise RuntimeError("an engine without settlement cannot tell what an ending means")

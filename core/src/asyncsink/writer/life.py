@@ -34,7 +34,7 @@ class Life:
         try:
             group = await self._stack.enter_async_context(_cancelled_at_the_end())
             engine.open(Workers(group, lambda request: submit(request, client), ended), loop_clock())
-            group.start_soon(engine.alarm.run)
+            group.start_soon(engine.time.alarm.run)
         except BaseException as error:
             await self.leave(error)
             raise

@@ -33,6 +33,10 @@ class Outcome:
         """The entries that failed in this way, in order."""
         return sorted(index for index, (each, _) in self.failures.items() if each is kind)
 
+    def is_throttled(self, count: int) -> bool:
+        """Whether the service has throttled every one of the request's `count` entries by index."""
+        return len(self.failures) == count and all(kind is FailureKind.THROTTLED for kind, _ in self.failures.values())
+
 
 class Judge:
     """Looks answers up in a sink's error table, and warns once of each code that is not in it."""

@@ -19,6 +19,7 @@ from asyncsink.writer.engine import Engine
 from asyncsink.writer.outcome import Judge, Outcome
 from asyncsink.writer.request import InFlightRequest
 from asyncsink.writer.scope import Scope
+from asyncsink.writer.sorting import Sorted, sort_entries
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
@@ -36,8 +37,8 @@ class Settlement:
         self._judge = Judge(sink.errors, type(sink).__name__)
         self.acknowledged = self.retried = self.throttled = self.failed_requests = 0
         self.last_send_time_s: float | None = None
-        engine.on_timeout = self._time_out
-        engine.on_time_up = self._time_up
+        engine.time.on_timeout = self._time_out
+        engine.time.on_time_up = self._time_up
 
     def ended(self, request: InFlightRequest[Any], answer: Any) -> None:
         """A worker has an answer, or the exception that took its place."""
@@ -68,10 +69,9 @@ class Settlement:
 
     def _settle(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
         if outcome.kind is None:
-            retry_after_s = _longest_wait(outcome, FailureKind.THROTTLED)
-            throttled = len(outcome.indices(FailureKind.THROTTLED))
-            self._release(request, len(outcome.failures), throttled, retry_after_s)
-            self._settle_entries(request, outcome)
+            entries = sort_entries(request, outcome, self._engine.maker)
+            self._release(request, entries.count, entries.throttled_count, entries.throttle_wait_s)
+            self._settle_entries(request, outcome, entries)
             return
         count, throttles = len(request), outcome.kind is FailureKind.THROTTLED
         self._release(request, count, count if throttles else 0, outcome.retry_after_s)
@@ -108,9 +108,8 @@ class Settlement:
         except DeliveryError as failure:
             self._engine.fail(failure, failure.__cause__)
 
-    def _time_up(self, scope: Scope, now_s: float) -> None:
-        since_s = scope.limiter.give_up_s - self._retry.timeout_s
-        error = self._unavailable(now_s - since_s, scope.limiter.last_failure)
+    def _time_up(self, scope: Scope, late_s: float) -> None:
+        error = self._unavailable(self._retry.timeout_s + late_s, scope.limiter.last_failure)
         self._engine.fail(error, error.__cause__)
 
     def _settle_late(self, request: InFlightRequest[Any], answer: Any) -> None:
@@ -118,95 +117,59 @@ class Settlement:
         if not self._engine.is_open or not isinstance(answer, RequestResult) or request not in request.lane.sealed:
             return
         outcome = self._judge.judge(answer, len(request))
-        if outcome.kind is None:
+        if outcome.kind is None and not outcome.is_throttled(len(request)):
+            entries = sort_entries(request, outcome, self._engine.maker)
             request.lane.sealed.remove(request)
             self.retried -= len(request)
-            self._settle_entries(request, outcome)
+            self._settle_entries(request, outcome, entries)
 
     # ---- entry by entry --------------------------------------------------------------------------------------
 
-    def _settle_entries(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+    def _settle_entries(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
         """The destination answered entry by entry; the request holds nothing any more."""
-        throttled = outcome.indices(FailureKind.THROTTLED)
-        if len(throttled) == len(request):
+        if request.sealed and outcome.is_throttled(len(request)):
+            # Nothing new is known of what was stored before, so it stays as it is, to the letter.
             failure = outcome.failures[0][1]
-            wait_s = _longest_wait(outcome, FailureKind.THROTTLED)
             error = RequestError(failure.code, failure.message)
-            # Replacements are for requests that are cut anew: a sealed one keeps its entries to the letter.
-            if request.sealed or not any(each.replacement is not None for _, each in outcome.failures.values()):
-                self._settle_whole(request, Outcome(FailureKind.THROTTLED, failure.code, error, wait_s))
-                return
-        limiter = request.lane.scope.limiter
-        if len(throttled) < len(request):
-            limiter.succeed()
-        self._acknowledge_others(request, outcome)
-        self.throttled += len(throttled)
-        self._return(request, outcome, throttled)
-        if throttled:
-            wait_s = _longest_wait(outcome, FailureKind.THROTTLED)
-            limiter.back_off(request.scope_start, self._engine.clock(), wait_s, None)
-        for kind in (FailureKind.FATAL, FailureKind.REJECTED):
-            self._return(request, outcome, outcome.indices(kind))
-        self._park(request, outcome, outcome.indices(FailureKind.RETRYABLE))
-        self._refuse_hopeless(request, outcome)
-
-    def _acknowledge_others(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
-        self.acknowledged += len(request) - len(outcome.failures)
-        size = request.size_in_bytes
-        for index in outcome.failures:
-            piece, at = request.place(index)
-            size -= piece.block.size_in_bytes(at, at + 1)
-        self._engine.size_in_bytes -= size
-
-    def _return(self, request: InFlightRequest[Any], outcome: Outcome, indices: list[int]) -> None:
-        for run in self._runs(request, outcome, indices, 0):
-            self.retried += len(run)
+            self._settle_whole(request, Outcome(FailureKind.THROTTLED, failure.code, error, entries.throttle_wait_s))
+            return
+        self.acknowledged += len(request) - entries.count
+        self._engine.size_in_bytes += entries.size_in_bytes - request.size_in_bytes
+        for run in (*entries.throttled, *entries.hopeless):
             self._engine.give_back(request.lane, run)
+        for run in entries.retryable:
+            self._park(request, run, entries.retry_wait_s)
+        self.retried += entries.count - sum(map(len, entries.hopeless))
+        self.throttled += entries.throttled_count
+        self._back_off_entries(request, outcome, entries)
+        self._refuse_hopeless(request, outcome, entries)
 
-    def _park(self, request: InFlightRequest[Any], outcome: Outcome, indices: list[int]) -> None:
-        """Entries that failed by themselves each have a backoff of their own; the others need not wait for them."""
+    def _back_off_entries(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
+        """Throttled entries hold the scope back; one that was stored or judged says that the destination works."""
+        if outcome.is_throttled(len(request)):
+            self.failed_requests += 1
+            failure = outcome.failures[0][1]
+            error = RequestError(failure.code, failure.message)
+            self._back_off(request, Outcome(FailureKind.THROTTLED, failure.code, error, entries.throttle_wait_s))
+            return
         limiter = request.lane.scope.limiter
-        asked_s = min(_longest_wait(outcome, FailureKind.RETRYABLE) or 0.0, self._retry.retry_after_cap_s)
-        exhausted = 0
-        for run in self._runs(request, outcome, indices, 1):
-            self.retried += len(run)
-            if run.attempts >= self._retry.max_attempts:
-                exhausted += len(run)
-            wait_s = max(asked_s, limiter.jitter_s(run.attempts))
-            if wait_s:
-                self._engine.park(request.lane, run, wait_s)
-            else:
-                self._engine.give_back(request.lane, run)
-        if exhausted:
-            raise self._exhausted(exhausted, outcome.failures[indices[0]][1])
+        limiter.succeed()
+        if entries.throttled:
+            limiter.back_off(request.scope_start, self._engine.clock(), entries.throttle_wait_s, None)
 
-    def _runs(self, request: InFlightRequest[Any], outcome: Outcome, indices: list[int], attempts: int) -> list[Run]:
-        """The failed entries as runs of their own, one for each piece they stood in, with so many more attempts."""
-        places: dict[int, tuple[Run, list[int], dict[int, Any]]] = {}
-        for index in indices:
-            piece, at = request.place(index)
-            _, chosen, replaced = places.setdefault(id(piece), (piece, [], {}))
-            replacement = outcome.failures[index][1].replacement
-            if replacement is not None:
-                replaced[len(chosen)] = replacement
-            chosen.append(at)
-        runs = []
-        for piece, chosen, replaced in places.values():
-            run = piece.take(chosen, piece.attempts + attempts)
-            runs.append(self._replace(request, run, replaced) if replaced else run)
-        return runs
-
-    def _replace(self, request: InFlightRequest[Any], run: Run, replaced: dict[int, Any]) -> Run:
-        engine, before = self._engine, run.size_in_bytes
-        block = run.block.slice(run.start, run.stop)
-        made = engine.maker.replaced(block, replaced, request.route)
-        sequence = [run.sequence_of(index) for index in range(run.start, run.stop)]
-        engine.size_in_bytes += made.size_in_bytes(0, len(made)) - before
-        return Run(made, 0, len(made), 0, sequence, run.attempts)
+    def _park(self, request: InFlightRequest[Any], run: Run, asked_s: float) -> None:
+        """Entries that failed by themselves wait a backoff of their own; the others need not wait for them."""
+        jitter_s = request.lane.scope.limiter.jitter_s(run.attempts)
+        wait_s = max(jitter_s, min(asked_s, self._retry.retry_after_cap_s))
+        if wait_s:
+            self._engine.park(request.lane, run, wait_s)
+        else:
+            self._engine.give_back(request.lane, run)
 
     # ---- no way on -------------------------------------------------------------------------------------------
 
-    def _refuse_hopeless(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+    def _refuse_hopeless(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
+        """Fail if an entry can never be delivered; all entries have their places by now."""
         for kind in (FailureKind.FATAL, FailureKind.REJECTED):
             indices = outcome.indices(kind)
             if indices:
@@ -214,15 +177,17 @@ class Settlement:
                 text = f"{len(indices)} of the {len(request)} entries of request {request.id}"
                 where = f" (the first at index {indices[0]})"
                 raise self._hopeless(text + where, kind, failure.code, RequestError(failure.code, failure.message))
+        exhausted = sum(len(run) for run in entries.retryable if run.attempts >= self._retry.max_attempts)
+        if exhausted:
+            raise self._exhausted(exhausted, outcome.failures[outcome.indices(FailureKind.RETRYABLE)[0]][1])
         limit = self._engine.config.max_record_size_in_bytes
-        for _, failure in outcome.failures.values():
-            if failure.replacement is not None:
-                size = self._engine.maker.size_of(failure.replacement)
-                if size > limit:
-                    raise RequestRejectedError(
-                        f"a replacement has {size} bytes, more than max_record_size_in_bytes = {limit}; "
-                        "raise the limit if the service allows"
-                    )
+        for run in (*entries.throttled, *entries.retryable):
+            large = run.block.oversized(limit)
+            if large:
+                raise RequestRejectedError(
+                    f"a replacement has {run.block.size_in_bytes(large[0], large[0] + 1)} bytes, more than "
+                    f"max_record_size_in_bytes = {limit}; raise the limit if the service allows"
+                )
 
     def _hopeless(self, text: str, kind: FailureKind | None, code: str, error: BaseException | None) -> DeliveryError:
         failure: DeliveryError
@@ -250,10 +215,6 @@ class Settlement:
         )
         error.__cause__ = cause
         return error
-
-
-def _longest_wait(outcome: Outcome, kind: FailureKind) -> float | None:
-    return max((each.retry_after_s or 0.0 for of, each in outcome.failures.values() if of is kind), default=0.0) or None
 
 
 def _or_inf(time_s: float | None) -> float:

@@ -21,7 +21,7 @@ class WriterStatistics:
     :param throttled_entries: entries that the service throttled, once for each time
     :param failed_requests: requests that ended without an answer for each entry (deadline, connection, 5xx, throttled)
     :param max_batch_size: entries that the next request may hold by the rate limit; the smallest of all scopes
-    :param last_send_time_s: seconds that the last answered request took; None before the first
+    :param last_send_time_s: seconds from the start of the last request that has ended to its end; None before the first
     """
 
     accepted: int = 0

@@ -25,16 +25,13 @@ class OpenTail:
         self.sizes: list[int] = []
         self.room = self.bytes_left = self._size = 0
 
-    def __len__(self) -> int:
-        return len(self.entries)
-
     def open(self) -> None:
         """Open a closed tail as far as the buffer has room and the lane lacks entries to be due."""
         engine, config = self._engine, self._engine.config
         room, size = (1, 1) if engine.maker.routed else engine.room_in_lane()
         self.room = min(room, config.max_buffered_requests - engine.waiting_count)
         self.bytes_left = self._size = min(size, config.max_buffered_size_in_bytes - engine.size_in_bytes)
-        engine.arm()
+        engine.time.arm()
 
     def append(self, entry: Any, size: int) -> None:
         """Take one entry; a write that finds room does the same by itself, for a call costs as much as the rest."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from asyncsink.writer.request import InFlightRequest
+
+logger = logging.getLogger(__name__)
 
 Submit = Callable[[InFlightRequest[Any]], Awaitable[Any]]
 Ended = Callable[[InFlightRequest[Any], Any], None]
@@ -55,14 +58,27 @@ class Workers:
 
     async def _serve(self, worker: Worker) -> None:
         while True:
-            with worker.scope:
-                await self._serve_until_cut(worker)
+            error: BaseException | None = None
+            try:
+                with worker.scope:
+                    await self._serve_until_cut(worker)
+            except Exception as raised:
+                # A request that was cut, and whose own tasks raised meanwhile; under trio beside its cancellation.
+                error = raised
             # A cancelled scope stays cancelled, so the next request needs a new one. The scope may also have been
             # cancelled after the answer had come: that request is done, and another may be in hand already.
             worker.scope = anyio.CancelScope()
-            if worker.request is not None and worker.request.over:
-                worker.request = None
-                self._idle.append(worker)
+            request = worker.request
+            if request is not None and (request.over or error is not None):
+                self._lay_down(worker, request, error)
+
+    def _lay_down(self, worker: Worker, request: InFlightRequest[Any], error: BaseException | None) -> None:
+        worker.request = None
+        self._idle.append(worker)
+        if not request.over:
+            self._ended(request, error)
+        elif error is not None:
+            logger.debug("request %s was cut, and raised meanwhile", request.id, exc_info=error)
 
     async def _serve_until_cut(self, worker: Worker) -> None:
         while not worker.scope.cancel_called:
@@ -70,9 +86,16 @@ class Workers:
             if request is None:
                 await self._rest(worker)
                 continue
+            answer: Any
             try:
                 answer = await self._submit(request)
             except Exception as error:
+                answer = error
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # Nobody has cancelled this task: the connector awaited something of its own that was cancelled.
                 answer = error
             # Idle before the answer is looked at, so that the request which it makes room for comes to this worker.
             worker.request = None
@@ -85,34 +108,3 @@ class Workers:
             await worker.wake.wait()
         finally:
             worker.wake = None
-
-
-class Alarm:
-    """One task that wakes when the earliest of the writer's times has come.
-
-    :param next_s: the earliest time that matters, on the loop's clock; infinite if none does
-    :param ring: called when it has come; must neither wait nor raise
-    """
-
-    __slots__ = ("_next_s", "_ring", "_scope", "target_s")
-
-    def __init__(self, next_s: Callable[[], float], ring: Callable[[], None]) -> None:
-        self._next_s, self._ring = next_s, ring
-        self._scope: anyio.CancelScope | None = None
-        self.target_s = math.inf
-
-    def set(self, time_s: float) -> None:
-        """Wake at `time_s` at the latest."""
-        if time_s < self.target_s:
-            self.target_s = time_s
-            if self._scope is not None:
-                self._scope.deadline = time_s
-
-    async def run(self) -> None:
-        """Ring for ever; ended by cancelling its task."""
-        while True:
-            self.target_s = self._next_s()
-            with anyio.CancelScope(deadline=self.target_s) as self._scope:
-                await anyio.sleep_forever()
-            self._scope, self.target_s = None, math.inf
-            self._ring()

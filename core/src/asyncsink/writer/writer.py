@@ -67,6 +67,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         "_statistics",
         "_tail",
         "_thread",
+        "_warned",
     )
 
     def __init__(
@@ -89,7 +90,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._size_of = sink.size_in_bytes
         self._tail = OpenTail(self._engine)
         self._accepted = self._restored = self._flushes = 0
-        self._entered = self._closed = self._seen = self._asked = False
+        self._entered = self._closed = self._seen = self._asked = self._warned = False
         self._thread: int | None = None
         self._statistics = WriterStatistics()
 
@@ -104,9 +105,13 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             raise WriterClosedError("a writer can be entered once; make a new one with its snapshot_state()")
         self._entered = True
         self._thread = threading.get_ident()
-        self._restore()
-        self._intake.converter.open(self._init)
-        await self._life.enter(self._engine, self._ended)
+        try:
+            self._restore()
+            self._intake.converter.open(self._init)
+            await self._life.enter(self._engine, self._ended)
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def _restore(self) -> None:
@@ -139,6 +144,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             await self._life.leave(error or self._engine.failure)
         if error is None:
             self._raise_unseen()
+            self._warn_of_left()
 
     async def aclose(self) -> None:
         """Cut every request short and close; sends nothing. May be called from any task of the loop, and twice.
@@ -152,9 +158,13 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             return
         self._close()
         self._raise_unseen()
+        self._warn_of_left()
+
+    def _warn_of_left(self) -> None:
         left = self._statistics.unacknowledged
-        if left and self._engine.failure is None:
-            warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=2)
+        if left and not self._warned and self._engine.failure is None:
+            self._warned = True
+            warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=3)
 
     def _close(self) -> None:
         if not self._closed:
@@ -176,8 +186,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             raise WriterFailedError(f"the writer has failed before: {failure}") from failure
         if self._closed:
             raise WriterClosedError("the writer is closed; make a new one with its snapshot_state()")
-        if not self._entered:
-            raise WriterClosedError("the writer has not been entered; use `async with` it")
+        if not self._engine.is_open:
+            raise WriterClosedError("the writer has not been entered yet; use `async with` it")
 
     # ---- writing ---------------------------------------------------------------------------------------------
 
@@ -228,14 +238,15 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             raise WouldBlock(f"the buffer holds {self._engine.waiting_count} entries and is full; wait_available()")
         entry, size = self._intake.convert(element)
         if not self._fits(size):
+            self._context.sequence -= 1
             raise WouldBlock(f"the buffer has no room for {size} more bytes; wait_available()")
-        self._accepted += 1
         self._engine.add(self._engine.maker.make([entry], [size]), size)
+        self._accepted += 1
         self._engine.plan()
 
     async def wait_available(self) -> None:
         """Wait until one more entry of any legal size fits; several producers loop over it and write_nowait."""
-        await self._room(min(self._config.max_record_size_in_bytes, self._config.max_buffered_size_in_bytes))
+        await self._room(self._max_record)
 
     async def write_many(self, elements: Sequence[InputT], context: WriteContext | None = None) -> None:
         """Accept elements in order, converted in runs as room comes; ``context.sequence`` is that of the first.
@@ -297,8 +308,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             end = max(start + 1, fitting(block, start, end, config.max_buffered_size_in_bytes - engine.size_in_bytes))
             part = block if end - start == len(block) else block.slice(start, end)
             self._close_tail()
-            self._accepted += end - start
             engine.add(part, block.size_in_bytes(start, end))
+            self._accepted += end - start
             engine.plan()
             start = end
 
@@ -306,7 +317,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     def _takes(self, size: int) -> bool:
         """Whether the tail, opened anew, takes an entry of `size` bytes."""
-        fits = self._engine.is_open and self._fits(size)
+        fits = self._fits(size)
         if fits:
             self._tail.open()
         return fits
@@ -324,8 +335,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         """Wait until an entry of `size` bytes fits; raise if the writer has failed or is closed."""
         self._check()
         while not self._fits(size):
-            self._engine.plan()
-            self._engine.make_oldest_due()
+            self._engine.make_room()
             if not self._fits(size):
                 await self._engine.change()
             self._check()
@@ -384,6 +394,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     def statistics(self) -> WriterStatistics:
         """What the writer has done; the present on its own thread, the last published picture on any other."""
         if threading.get_ident() == self._thread:
+            self._close_tail()
             self._publish()
         else:
             self._asked = True
