@@ -74,6 +74,7 @@ class Engine:
         self.flush_before = 0
         """Entries with a smaller sequence number are due, as a flush waits for them."""
         self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
+        self._most_requests = config.max_in_flight_requests
         self._scope_of, self._limiters, self._prefix, self.close_tail = sink.scope_of, limiters, prefix, close_tail
         self.ready: dict[Lane, None] = {}
         """Lanes to be looked at, in the order in which their turn comes; after a plan those that may not go yet."""
@@ -170,26 +171,31 @@ class Engine:
 
     def _send_ready(self) -> bool:
         """Send what may go of the lanes that are ready, in turn; whether anything went."""
-        ready, most, sent, again = self.ready, self.config.max_in_flight_requests, False, True
+        ready, most = self.ready, self._most_requests
+        first = self.starts
         held: set[Scope] = set()
-        while again and len(self.in_flight) < most:
-            again = False
+        before = -1
+        while before < self.starts and len(self.in_flight) < most:
+            before = self.starts
             for lane in list(ready):
                 if len(self.in_flight) >= most:
                     break
-                if lane.scope in held:
-                    continue
-                verdict = self._send_next(lane)
-                if verdict is Verdict.SENT:
-                    again = sent = True
-                    if len(ready) > 1:  # its next turn comes after all the others'; who waits keeps its place
-                        del ready[lane]
-                        ready[lane] = None
-                elif verdict is Verdict.NOT_DUE:
-                    del ready[lane]
-                elif verdict is Verdict.SCOPE_HELD:
-                    held.add(lane.scope)
-        return sent
+                if not held or lane.scope not in held:
+                    self._take_turn(lane, held)
+        return self.starts > first
+
+    def _take_turn(self, lane: Lane, held: set[Scope]) -> None:
+        verdict = self._send_next(lane)
+        while verdict is Verdict.SENT and len(self.ready) == 1 and len(self.in_flight) < self._most_requests:
+            verdict = self._send_next(lane)
+        if verdict is Verdict.NOT_DUE:
+            del self.ready[lane]
+        elif verdict is Verdict.SCOPE_HELD:
+            held.add(lane.scope)
+        elif verdict is Verdict.SENT and len(self.ready) > 1:
+            # Its next turn comes after all the others'; who has to wait keeps its place.
+            del self.ready[lane]
+            self.ready[lane] = None
 
     def _send_oldest(self) -> bool:
         """Nothing is in flight and there is no room: the route with the oldest entry is due; whether it went."""
