@@ -6,6 +6,7 @@ from asyncsink_testing.destination import Destination, FakeDestination, Received
 from asyncsink_testing.fake_sink import FakeClient, FakeEntry, FakeOptions, FakeSink, IdentityConverter
 from asyncsink_testing.faults import OUTCOME_UNKNOWN, Fault, FaultSource, Outage, RandomFaults, Script, Step
 from asyncsink_testing.history import Ending, History, SentRequest
+from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, ReceivedRequest, serving
 from asyncsink_testing.oracle import Violation, check, judge
 from asyncsink_testing.recorded import RecordedWriter
 from asyncsink_testing.rules import RULES, Rule
@@ -22,11 +23,15 @@ __all__ = [
     "FakeSink",
     "Fault",
     "FaultSource",
+    "FaultyHttpServer",
     "History",
+    "HttpRequest",
     "IdentityConverter",
     "Outage",
     "RandomFaults",
+    "Reaction",
     "Received",
+    "ReceivedRequest",
     "RecordedWriter",
     "Rule",
     "Script",
@@ -35,4 +40,5 @@ __all__ = [
     "Violation",
     "check",
     "judge",
+    "serving",
 ]
