@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import anyio
 
-from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
+from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction
 
 CAPACITY = 16
 """Requests that it serves at once; what comes on top is throttled."""

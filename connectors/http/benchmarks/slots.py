@@ -24,8 +24,8 @@ import httpx
 
 from asyncsink_http import HttpOptions
 from asyncsink_http.transport import SlotTransport
+from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction
 from asyncsink_testing.bench import Comparison, Run, arguments, compare, interleave, report
-from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
 
 IN_FLIGHT = (1, 16, 64, 256)
 REQUESTS = 512

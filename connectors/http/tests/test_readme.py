@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from asyncsink_http import HttpOptions
-from asyncsink_testing.http_server import serving
+from asyncsink_testing import serving
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 

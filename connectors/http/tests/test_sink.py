@@ -20,7 +20,7 @@ from asyncsink import (
     RetryPolicy,
 )
 from asyncsink_http import HttpSink
-from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, ReceivedRequest
+from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction, ReceivedRequest
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from anyio.streams.tls import TLSListener
 from asyncsink import RequestError
 from asyncsink_http import HttpOptions
 from asyncsink_http.transport import HttpAnswer, SlotTransport
-from asyncsink_testing.http_server import FaultyHttpServer, Reaction
+from asyncsink_testing import FaultyHttpServer, Reaction
 
 pytestmark = pytest.mark.anyio
 
