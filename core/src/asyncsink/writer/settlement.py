@@ -95,8 +95,11 @@ class Settlement:
         """The destination may recover: go on when the backoff of its scope has ended, unless its time is up."""
         now_s, limiter = self._engine.clock(), request.lane.scope.limiter
         limiter.back_off(request.scope_start, now_s, outcome.retry_after_s, outcome.error)
-        if request.sealed and request.failing_since_s is None:
-            request.failing_since_s = now_s
+        if request.sealed:
+            if request.failing_since_s is None:
+                request.failing_since_s = now_s
+            # It may wait for long while others of its scope are in flight; nothing else would look at its time.
+            self._engine.alarm.set(request.failing_since_s + self._retry.timeout_s)
         since_s = min(_or_inf(limiter.failing_since_s), _or_inf(request.failing_since_s))
         if now_s - since_s >= self._retry.timeout_s:
             raise self._unavailable(now_s - since_s, outcome.error)

@@ -62,8 +62,14 @@ class Workers:
             try:
                 with worker.scope:
                     await self._serve_until_cut(worker)
+            except BaseExceptionGroup as raised:
+                # A request that was cut, and whose own tasks raised meanwhile; under trio beside its cancellation,
+                # and where the writer is being left, beside that of this task: only that may leave it.
+                error, cancelled = raised.split(Exception)
+                if cancelled is not None:
+                    logger.debug("a request was cut, and raised meanwhile", exc_info=error)
+                    raise cancelled from None
             except Exception as raised:
-                # A request that was cut, and whose own tasks raised meanwhile; under trio beside its cancellation.
                 error = raised
             # A cancelled scope stays cancelled, so the next request needs a new one. The scope may also have been
             # cancelled after the answer had come: that request is done, and another may be in hand already.

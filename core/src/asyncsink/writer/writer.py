@@ -103,6 +103,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         """
         if self._entered:
             raise WriterClosedError("a writer can be entered once; make a new one with its snapshot_state()")
+        if self._closed:
+            raise WriterClosedError("the writer was closed before it was entered; make a new one")
         self._entered = True
         self._thread = threading.get_ident()
         try:
@@ -122,10 +124,10 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             raise OversizedEntryError(
                 f"a restored entry has {large} bytes, more than max_record_size_in_bytes = {limit}; raise the limit"
             )
-        self._state = None
-        self._restored = len(state.entries)
         if state.entries:
             self._engine.add(self._engine.maker.make(state.entries, state.sizes), state.size_in_bytes)
+        # Only now: if the sink raises for a restored entry, all of them are still in the snapshot.
+        self._restored, self._state = len(state.entries), None
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

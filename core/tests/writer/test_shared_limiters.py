@@ -1,0 +1,140 @@
+"""Writers that have a limiter in common, one after the other and at the same time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncsink import (
+    AsyncSinkWriter,
+    AsyncSinkWriterConfig,
+    DestinationUnavailableError,
+    RateLimit,
+    RetryPolicy,
+    WriterInitContext,
+)
+from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+
+from .harness import Clients, batches, entries, settled, small, stored, virtual
+
+
+def sharing(
+    clients: Clients, destination: FakeDestination, config: AsyncSinkWriterConfig, number: int = 0, states: Any = ()
+) -> AsyncSinkWriter[Any, Any]:
+    context = WriterInitContext(writer_id=number, clients=clients)
+    return FakeSink(destination, config=config).create_writer(context, states)
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.THROTTLED, Fault.HANGING])
+@virtual
+async def test_a_successor_of_a_writer_that_gave_up_has_the_destinations_whole_time_again(fault: Fault) -> None:
+    destination, clients = FakeDestination(), Clients()
+    destination.script([], then=Step(fault, 0.5))
+    config = small(retry=RetryPolicy(timeout_s=60.0, initial_backoff_s=0.1, max_backoff_s=5.0))
+    states: Any = ()
+    for life in range(3):
+        started_s = anyio.current_time()
+        with pytest.raises(DestinationUnavailableError, match=r"retry.timeout_s = 60"):
+            async with sharing(clients, destination, config, life, states) as writer:
+                await writer.write(FakeEntry(life))
+        assert 60.0 <= anyio.current_time() - started_s <= 85.0
+        states = writer.snapshot_state()
+        assert [entry.name for entry in states[0].entries] == [*range(life + 1)]
+    assert len(clients.cache) == 1
+    destination.script([])
+    async with sharing(clients, destination, config, 9, states):
+        pass
+    assert stored(destination) == [0, 1, 2]
+
+
+def room_for_one() -> AsyncSinkWriterConfig:
+    """Two requests at once, and a budget for one batch in all."""
+    return small(max_in_flight_requests=2, rate_limit=RateLimit.aimd(initial=3, ceiling=3))
+
+
+@virtual
+async def test_a_completion_of_one_writer_lets_the_other_go_on_within_the_common_limit() -> None:
+    destination, clients, config = FakeDestination(), Clients(), room_for_one()
+    destination.script([], then=Step(latency_s=1.0))
+    async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
+        await one.write_many(entries(1, 3))
+        await two.write_many(entries(4, 6))
+        await settled()
+        assert batches(destination) == [[1, 2, 3]]
+        await anyio.sleep(1.5)
+        assert batches(destination) == [[1, 2, 3], [4, 5, 6]], "woken by the other's completion"
+        async with anyio.create_task_group() as producers:
+            producers.start_soon(one.write_many, entries(11, 40))
+            producers.start_soon(two.write_many, entries(41, 70))
+        await one.flush(end_of_input=True)
+    assert sorted(stored(destination)) == [1, 2, 3, 4, 5, 6, *range(11, 71)]
+    assert destination.peak_in_flight == 1
+    assert len(clients.cache) == 1
+    (limiter,) = clients.cache._limiters.values()
+    assert (limiter.in_flight, limiter.has_waiting) == (0, False)
+    ids = [each.id for each in destination.requests]
+    assert len(set(ids)) == len(ids)
+
+
+@virtual
+async def test_closing_one_writer_lets_the_other_go_on() -> None:
+    destination, clients, config = FakeDestination([Step(Fault.HANGING)]), Clients(), room_for_one()
+    async with sharing(clients, destination, config, 1) as two:
+        async with sharing(clients, destination, config, 2) as one:
+            await one.write_many(entries(1, 3))
+            await settled()
+            await two.write_many(entries(4, 6))
+            await settled()
+            assert batches(destination) == [[1, 2, 3]]
+            with pytest.warns(ResourceWarning, match="3 unacknowledged"):
+                await one.aclose()
+            await settled()
+            assert stored(destination) == [4, 5], "what was cut was not stored: the budget has shrunk to two"
+            assert anyio.current_time() == 0.0
+        await two.flush(end_of_input=True)
+    assert stored(destination) == [4, 5, 6]
+
+
+@virtual
+async def test_a_deadline_of_one_writer_lets_the_other_go_on() -> None:
+    destination, clients, config = FakeDestination([Step(Fault.HANGING)]), Clients(), room_for_one()
+    async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
+        await one.write_many(entries(1, 3))
+        await settled()
+        await two.write_many(entries(4, 6))
+        await anyio.sleep_until(11.0)
+        assert set(stored(destination)) == {*range(1, 7)}
+
+
+@virtual
+async def test_a_write_that_waits_for_room_wakes_when_the_other_writers_completion_sends_for_it() -> None:
+    destination, clients = FakeDestination(), Clients()
+    destination.script([Step(latency_s=2.0)], then=Step(latency_s=50.0))
+    config = small(
+        max_in_flight_requests=2,
+        max_buffered_requests=4,
+        request_timeout_s=100.0,
+        rate_limit=RateLimit.aimd(initial=3, ceiling=3),
+    )
+    async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
+        await one.write_many(entries(1, 3))
+        await settled()
+        await two.write_many(entries(11, 14))
+        await two.write(FakeEntry(15))
+        assert anyio.current_time() == 2.0
+        await settled()
+        assert batches(destination) == [[1, 2, 3], [11, 12, 13]]
+
+
+@virtual
+async def test_one_writer_is_given_the_outage_that_the_other_met() -> None:
+    destination, clients = FakeDestination([Step(Fault.THROTTLED, retry_after_s=20.0)]), Clients()
+    async with sharing(clients, destination, small(), 1) as one, sharing(clients, destination, small(), 2) as two:
+        await one.write_many(entries(1, 3))
+        await settled()
+        await two.write_many(entries(4, 6))
+        await anyio.sleep_until(19.9)
+        assert len(destination.requests) == 1
+    assert {each.started_s for each in destination.requests[1:]} == {20.0}
