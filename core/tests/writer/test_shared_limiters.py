@@ -28,8 +28,11 @@ def sharing(
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.THROTTLED, Fault.HANGING])
+@pytest.mark.parametrize("restores", [True, False], ids=["with its state", "without a state"])
 @virtual
-async def test_a_successor_of_a_writer_that_gave_up_has_the_destinations_whole_time_again(fault: Fault) -> None:
+async def test_a_successor_of_a_writer_that_gave_up_has_the_destinations_whole_time_again(
+    fault: Fault, restores: bool
+) -> None:
     destination, clients = FakeDestination(), Clients()
     destination.script([], then=Step(fault, 0.5))
     config = small(retry=RetryPolicy(timeout_s=60.0, initial_backoff_s=0.1, max_backoff_s=5.0))
@@ -40,13 +43,14 @@ async def test_a_successor_of_a_writer_that_gave_up_has_the_destinations_whole_t
             async with sharing(clients, destination, config, life, states) as writer:
                 await writer.write(FakeEntry(life))
         assert 60.0 <= anyio.current_time() - started_s <= 85.0
-        states = writer.snapshot_state()
-        assert [entry.name for entry in states[0].entries] == [*range(life + 1)]
+        held = [entry.name for entry in writer.snapshot_state()[0].entries]
+        assert held == ([*range(life + 1)] if restores else [life])
+        states = writer.snapshot_state() if restores else ()
     assert len(clients.cache) == 1
     destination.script([])
-    async with sharing(clients, destination, config, 9, states):
-        pass
-    assert stored(destination) == [0, 1, 2]
+    async with sharing(clients, destination, config, 9, states) as writer:
+        await writer.write(FakeEntry(9))
+    assert stored(destination) == ([0, 1, 2, 9] if restores else [9])
 
 
 def room_for_one() -> AsyncSinkWriterConfig:
