@@ -112,6 +112,9 @@ class RecordedWriter:
         try:
             self.writer.write_nowait(entry)
             accepted = 1
+        except (DeliveryError, WriterFailedError):
+            self.history.add(Failed(anyio.current_time(), self.number))
+            raise
         finally:
             self._accept((entry,), accepted)
 
