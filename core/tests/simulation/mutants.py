@@ -57,6 +57,17 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("snapshot-without-parked", "accounting", "engine.parked:\n        yield run", "():\n        yield run"),
     Mutant("snapshot-without-sealed", "accounting", "yield from sealed.pieces", "yield from ()"),
     Mutant("snapshot-without-in-flight", "accounting", "yield from request.pieces", "yield from ()"),
+    Mutant(
+        "late-answer-ignored",
+        "settlement",
+        "request.lane.sealed.remove(request)\n            self.retried -= len(request)",
+        "return",
+    ),
+    Mutant("late-answer-after-the-resend", "settlement", "or request not in request.lane.sealed", ""),
+    Mutant("late-answer-frees-no-seal", "settlement", "request.lane.sealed.remove(request)", "pass"),
+    Mutant(
+        "neighbour-never-woken", "engine", "            lane.scope.limiter.wake(self.plan_again)", "            pass"
+    ),
     Mutant("snapshot-out-of-order", "accounting", "key=lambda each: each[0])", "key=lambda each: -each[0])"),
 )
 

@@ -21,7 +21,7 @@ from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, RecordedWrit
 from asyncsink_testing.history import Accepted
 
 from .clients import SeededClients
-from .scenario import FINAL, Ending, Scenario
+from .scenario import FINAL, Ending, LateAnswers, Scenario
 
 
 class KilledError(Exception):
@@ -33,7 +33,9 @@ class Program:
 
     def __init__(self, seed: int, scenario: Scenario, random: Random) -> None:
         self.scenario, self.random, self.seed = scenario, random, seed
-        self.destination = FakeDestination(scenario.faults)
+        timeout_s = scenario.config.request_timeout_s
+        self._late = LateAnswers(scenario.faults, self._seeded(), timeout_s, scenario.late)
+        self.destination = FakeDestination(self._late)
         self.sink = FakeSink(self.destination, config=scenario.config, scope_of=scenario.scope_of)
         self._names = 0
         self._lives = 0
@@ -58,10 +60,33 @@ class Program:
     ) -> list[BufferedRequestState[Any]]:
         self._lives += 1
         self._earlier = None
-        context = WriterInitContext(
-            query_id=f"seed-{self.seed}", batch_id=1, attempt=self._lives, clients=SeededClients(self._seeded())
+        self._late.on = ending == "leave" and self.scenario.patient
+        operations = self.scenario.operations if operations is None else operations
+        clients = SeededClients(self._seeded())
+        async with anyio.create_task_group() as beside:
+            if self.scenario.beside:
+                beside.start_soon(self._beside, clients, operations)
+            writer = RecordedWriter(
+                self.sink, context=self._context(0, clients), states=states, limited=self.scenario.limited
+            )
+            left = await self._run(writer, ending, operations)
+        return self._what_is_left(writer, left)
+
+    def _context(self, number: int, clients: SeededClients) -> WriterInitContext:
+        return WriterInitContext(
+            writer_id=number, query_id=f"seed-{self.seed}", batch_id=1, attempt=self._lives, clients=clients
         )
-        writer = RecordedWriter(self.sink, context=context, states=states, limited=self.scenario.limited)
+
+    async def _beside(self, clients: SeededClients, operations: int) -> None:
+        """A second writer that shares the first one's limiters, and is left in peace whatever becomes of that."""
+        async with RecordedWriter(
+            self.sink, context=self._context(1, clients), limited=self.scenario.limited
+        ) as writer:
+            for _ in range(operations):
+                await self.random.choice(self._operations(writer))()
+
+    async def _run(self, writer: RecordedWriter, ending: Ending, operations: int) -> bool:
+        """One life of the writer that is watched and may be killed; whether it was left normally."""
         left = False
         with anyio.CancelScope() as whole:
             try:
@@ -69,7 +94,7 @@ class Program:
                     group.start_soon(self._watch, writer)
                     if ending in ("kill", "close"):
                         group.start_soon(self._end, writer, ending, whole)
-                    await self._work(writer, ending, self.scenario.operations if operations is None else operations)
+                    await self._work(writer, ending, operations)
                     group.cancel_scope.cancel()
                 left = ending == "leave"
             except BaseExceptionGroup as errors:
@@ -77,7 +102,7 @@ class Program:
                     raise
             except (DeliveryError, WriterFailedError):
                 pass
-        return self._what_is_left(writer, left)
+        return left
 
     def _seeded(self) -> Random:
         return Random(self.random.random())
@@ -153,7 +178,7 @@ class Program:
                         await writer.flush()
                     case 1:
                         self._earlier = writer.snapshot(), len(self._accepted(writer))
-                    case _ if self.scenario.patient:
+                    case _ if self.scenario.legible:
                         await writer.quiet()
                         writer.snapshot()
         except WriterClosedError:

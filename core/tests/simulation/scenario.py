@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
 from asyncsink import AsyncSinkWriterConfig, RateLimit, RetryPolicy
-from asyncsink_testing import Fault, Outage, RandomFaults, Step
+from asyncsink_testing import Fault, Outage, RandomFaults, SentRequest, Step
 
 Ending = Literal["leave", "kill", "raise", "close"]
 
@@ -23,6 +23,30 @@ PASSING = (
     Fault.HANGING_STORED,
 )
 FINAL = (Fault.FATAL, Fault.REJECTED, Fault.POISONED)
+MAY_BE_LATE = (Fault.OK, Fault.PARTLY_FAILED, Fault.ANSWER_LOST, Fault.DISCONNECTED)
+"""What an answer may be that comes after the deadline: of a late refusal the oracle does not know if it counts."""
+
+
+@dataclass(slots=True)
+class LateAnswers:
+    """Makes a share of another source's answers come after the deadline, from a connector that cannot be cut.
+
+    :ivar on: whether it does; a writer that is killed hears nothing any more, and the oracle cannot tell
+    """
+
+    faults: RandomFaults
+    random: Random
+    timeout_s: float
+    share: float
+    on: bool = False
+
+    def next_step(self, request: SentRequest) -> Step:
+        step = self.faults.next_step(request)
+        if not self.on or step.fault not in MAY_BE_LATE or self.random.random() >= self.share:
+            return step
+        # An odd time: of an answer at the very instant of the resend the history cannot tell which was first.
+        latency_s = self.timeout_s * self.random.choice((1.001, 1.3, 4.0)) * self.random.uniform(1.0, 1.1)
+        return replace(step, latency_s=latency_s, uncut_s=2 * latency_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +55,8 @@ class Scenario:
 
     :param limited: whether the rate limit plays its part; without it the oracle judges that nothing is idle
     :param patient: whether the retry policy can outlast every outage; if not, the writer may give up
+    :param late: the share of answers that come after the deadline, from a connector that cannot be cut
+    :param beside: whether a second writer shares the limiters of the first
     :param endings: how the lives of the writers end, the last of them by leaving
     """
 
@@ -40,8 +66,17 @@ class Scenario:
     routes: tuple[Hashable | None, ...]
     scope_of: Callable[[Hashable | None], Hashable | None]
     faults: RandomFaults
+    late: float
+    beside: bool
     endings: tuple[Ending, ...]
     operations: int
+
+    @property
+    def legible(self) -> bool:
+        """Whether its history tells when a writer rests: not if a neighbour's failures hold it back, nor if the
+        answer to a request that has failed by its deadline comes after all.
+        """
+        return self.patient and not self.beside and not self.late
 
 
 def draw(random: Random) -> Scenario:
@@ -58,6 +93,8 @@ def draw(random: Random) -> Scenario:
         routes=routes,
         scope_of=(lambda route: "all" if route in ("a", "b", "c") else route) if joined else (lambda route: route),
         faults=_faults(random, config, patient, routes),
+        late=random.choice([0.0, 0.0, 0.0, 0.0, 0.05, 0.3]),
+        beside=patient and random.random() < 0.2,
         endings=(*endings, "leave"),
         operations=random.choice([5, 15, 30]),
     )

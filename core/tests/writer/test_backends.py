@@ -55,7 +55,7 @@ def test_a_task_that_raises_while_it_is_cut_costs_a_resend_and_not_the_writer(
     sink.error, sink.submitted = error, []
 
     async def main() -> None:
-        async with sink.open(small(request_timeout_s=0.05, retry=RetryPolicy(initial_backoff_s=0.0))) as writer:
+        async with sink.open(small(request_timeout_s=0.15, retry=RetryPolicy(initial_backoff_s=0.0))) as writer:
             await writer.write_many(entries(1, 3))
             await writer.flush(end_of_input=True)
             await writer.write_many(entries(4, 9))  # by the same worker
