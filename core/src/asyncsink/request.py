@@ -24,7 +24,7 @@ class RequestEntries(Sequence[EntryT], Generic[EntryT]):
     @property
     @abstractmethod
     def id(self) -> str:
-        """Unique for ever: ``<query or random>/<batch>/<partition>/<attempt>-<n>``.
+        """Unique for ever: ``<query or random>/<batch>/<partition>/<attempt>.<random>-<n>``.
 
         Only a sealed resend, which carries the same entries in the same order, repeats it: an idempotency key.
         """

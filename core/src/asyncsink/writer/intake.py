@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from asyncsink.converter import ElementConverter
 from asyncsink.errors import ConversionError, OversizedEntryError
 from asyncsink.writer.make import BlockMaker
 
+logger = logging.getLogger(__name__)
+
 
 class Intake:
     """Converts what is written with the sink's converter, and counts what was offered without a context.
@@ -18,10 +21,11 @@ class Intake:
     :ivar context: of elements that are written without one; its sequence is that of the last
     """
 
-    __slots__ = ("_limit", "_maker", "context", "converter")
+    __slots__ = ("_limit", "_maker", "_warned", "context", "converter")
 
     def __init__(self, converter: ElementConverter[Any, Any], maker: BlockMaker, limit: int) -> None:
         self.converter, self._maker, self._limit = converter, maker, limit
+        self._warned = False
         self.context = WriteContext(sequence=-1)
 
     def offer(self, count: int, context: WriteContext | None) -> int:
@@ -48,7 +52,16 @@ class Intake:
         """The entries of a run of elements; None where converting all at once fails, so that one is at fault."""
         try:
             converted = convert(run, context)
-        except Exception:
+        except Exception as error:
+            if not self._warned:
+                self._warned = True
+                logger.warning(
+                    "%s could not convert %d elements at once (%s: %s); it goes on one by one",
+                    type(self.converter).__name__,
+                    len(run),
+                    type(error).__name__,
+                    error,
+                )
             return None
         if len(converted) != len(run):
             raise ConversionError(

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, final
+from uuid import uuid4
 
 from asyncsink.blocks import EntryBlock, fitting
 from asyncsink.config import AsyncSinkWriterConfig
@@ -80,7 +81,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._init, self._config = context, config
         self._state: BufferedRequestState[EntryT] | None = BufferedRequestState.joined(states)
         limiters = context.clients.limiters(sink.fingerprint) if context.clients else LimiterCache()
-        prefix = f"{idempotency_prefix(context)}{context.attempt}-"
+        # Spark counts attempts from 0 again after a restart, and cuts may fall elsewhere then: an id that came again
+        # with other entries would be taken for a repetition, and they would be lost. Hence the random part.
+        prefix = f"{idempotency_prefix(context)}{context.attempt}.{uuid4().hex[:8]}-"
         self._engine = Engine(sink, config, limiters, prefix, self._close_tail)
         self._settlement = Settlement(sink, self._engine)
         self._life = Life(sink, context)
