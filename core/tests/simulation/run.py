@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import anyio
+import trio
 import trio.testing
 
 from asyncsink_testing import judge
@@ -57,7 +58,7 @@ def run_seed(seed: int, *, verbose: bool = False) -> Report:
     try:
         with _repeatable_scheduling(seed), _processor_time(CPU_LIMIT_S):
             clock = trio.testing.MockClock(autojump_threshold=0)
-            anyio.run(_bounded, program, backend="trio", backend_options={"clock": clock})
+            trio.run(_bounded, program, clock=clock)
     except TimeoutError:
         broken.append(f"[ends] the program had not ended after {VIRTUAL_LIMIT_S:.0f} virtual seconds: something hangs")
     except BaseException as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+import trio
 import trio.testing
 
 from asyncsink.spark.clients import CLOSE_TIMEOUT_S, MOST_CLIENTS, WorkerClients
@@ -51,7 +52,7 @@ def run(main: Callable[[WorkerClients, Destination], Awaitable[None]]) -> Destin
             group.cancel_scope.cancel()
 
     clock = trio.testing.MockClock(autojump_threshold=0)
-    anyio.run(hold, backend="trio", backend_options={"clock": clock})
+    trio.run(hold, clock=clock)
     return destination
 
 
