@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+import trio
 import trio.testing
 
 from asyncsink import Failure, ListBlock, ListRequestEntries, RequestError, RequestResult
@@ -26,7 +27,7 @@ def send(step: Step, timeout_s: float = 10.0) -> tuple[FakeDestination, RequestR
         return None
 
     clock = trio.testing.MockClock(autojump_threshold=0)
-    return destination, anyio.run(main, backend="trio", backend_options={"clock": clock})
+    return destination, trio.run(main, clock=clock)
 
 
 @pytest.mark.parametrize(
@@ -105,5 +106,5 @@ def test_the_program_of_the_readme_accounts_for_every_entry() -> None:
         check(destination.history)
 
     clock = trio.testing.MockClock(autojump_threshold=0)
-    anyio.run(main, backend="trio", backend_options={"clock": clock})
+    trio.run(main, clock=clock)
     assert set(destination.stored) == {FakeEntry(number) for number in range(10)}
