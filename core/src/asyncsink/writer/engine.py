@@ -336,7 +336,9 @@ class Engine:
             self.close()
 
     def close(self) -> None:
-        """Cut every request short; its entries wait again, for a snapshot."""
+        """Cut every request short; its entries wait again, for a snapshot. Closing twice is once."""
+        if self.is_closed:
+            return
         self.close_tail()
         self.is_open, self.is_closed = False, True
         now_s = self.clock()

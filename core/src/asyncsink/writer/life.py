@@ -34,7 +34,7 @@ class Life:
         try:
             group = await self._stack.enter_async_context(_cancelled_at_the_end())
             engine.open(Workers(group, lambda request: submit(request, client), ended), loop_clock())
-            group.start_soon(engine.time.alarm.run)
+            group.start_soon(_keep_time, engine)
         except BaseException as error:
             await self.leave(error)
             raise
@@ -49,6 +49,14 @@ class Life:
 
         clients = self._context.clients
         return connect() if clients is None else clients.lease(self._sink.fingerprint, connect)
+
+
+async def _keep_time(engine: Engine) -> None:
+    """Run the alarm; where it is cancelled nothing is sent any more, so whoever waits must hear of it."""
+    try:
+        await engine.time.alarm.run()
+    finally:
+        engine.close()
 
 
 @asynccontextmanager

@@ -196,9 +196,9 @@ class Settlement:
         failure: DeliveryError
         remedy = self._judge.remedy(code)
         if kind is FailureKind.REJECTED:
-            failure = RequestRejectedError(f"{text} refused by the destination: {_said(error)}{remedy}")
+            failure = RequestRejectedError(f"{text} refused by the destination: {_said(error).rstrip('.')}.{remedy}")
         else:
-            failure = FatalRequestError(f"{text} failed for good: {_said(error)}{remedy}")
+            failure = FatalRequestError(f"{text} failed for good: {_said(error).rstrip('.')}.{remedy}")
         failure.__cause__ = error
         return failure
 

@@ -189,7 +189,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if failure is not None:
             self._raise_unseen()
             raise WriterFailedError(f"the writer has failed before: {failure}") from failure
-        if self._closed:
+        if self._engine.is_closed:
             raise WriterClosedError("the writer is closed; make a new one with its snapshot_state()")
         if not self._engine.is_open:
             raise WriterClosedError("the writer has not been entered yet; use `async with` it")
