@@ -51,7 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "now_s, outcome.retry_after_s, outcome.error)",
         "now_s, None, outcome.error)",
     ),
-    Mutant("ids-reused-after-a-restart", "writer", "{context.attempt}-", "0-"),
+    Mutant("ids-reused-after-a-restart", "writer", "{context.attempt}.{uuid4().hex[:8]}-", "0-"),
     Mutant("attempt-not-counted", "request", "self._attempt + 1", "self._attempt"),
     Mutant("batch-over-its-bytes", "buffer", "if size + part > size_limit:", "if part > size_limit:"),
     Mutant("snapshot-without-parked", "accounting", "engine.parked:\n        yield run", "():\n        yield run"),
