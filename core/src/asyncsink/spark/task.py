@@ -41,7 +41,7 @@ def write_task(plan: Plan, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
     worker = Worker.current()
     with worker.serve(partial(_write, plan, _init_context(plan, task, worker))) as mailbox:
         for batch in chain([first], batches):
-            mailbox.put(normalise(batch))
+            mailbox.put(batch)
             size_in_bytes += batch.nbytes
         statistics = mailbox.finish()
     logger.info("asyncsink.%s task of partition %d: %s", plan.connector, task.partitionId(), statistics)
@@ -64,7 +64,7 @@ async def _write(
         sequence = 0
         async with plan.sink.create_writer(context) as writer:
             async for batch in mailbox:
-                await writer.write_batch(batch, WriteContext(sequence=sequence))
+                await writer.write_batch(normalise(batch), WriteContext(sequence=sequence))
                 sequence += batch.num_rows
         return writer.statistics()
 

@@ -1,0 +1,74 @@
+"""Writes ``options.md`` from what the connectors declare: ``python docs/reference/generate.py``.
+
+A test holds the page to the code, so it is run whenever an option changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from asyncsink import AsyncSink, OptionInfo, WriterOptions
+from asyncsink.plugins import available, load_options, load_sink
+
+PAGE = Path(__file__).with_name("options.md")
+
+HEAD = """# Options
+
+Made by `docs/reference/generate.py`: do not edit.
+
+Keys are compared without case, `-` and `_`: `maxBatchSize`, `max_batch_size` and `MAXBATCHSIZE` are one option. An
+option that nobody knows is an error that names the nearest one. Durations are numbers of seconds or words like
+`500ms`, `30 s`, `5min`; sizes are numbers of bytes or words like `64k`, `5MiB`, `1g`. An alias with a unit behind it
+counts plain numbers in that unit. An option with a unit is also read with the unit in its name, as error messages
+have it: `retry.timeout_s`. Secrets are never shown, in no plan, log or error.
+"""
+
+
+def page() -> str:
+    """The whole page, for the connectors that are installed."""
+    names = [each.name for each in available()]
+    return "\n".join([HEAD, *(part for name in names for part in connector(name))]).rstrip() + "\n"
+
+
+def connector(name: str) -> Iterator[str]:
+    """The tables of one connector: its own options, and those of every writer with the defaults it gives them."""
+    sink: Any = load_sink(name)
+    yield f"## asyncsink.{name}\n"
+    yield from table(load_options(name).describe())
+    yield f"\n### The writer of asyncsink.{name}\n"
+    yield from table(with_defaults(WriterOptions.describe(), sink))
+    yield ""
+
+
+def with_defaults(rows: Iterable[OptionInfo], sink: type[AsyncSink[Any, Any, Any]]) -> Iterator[OptionInfo]:
+    """The writer's options with the values that they have if nobody sets them."""
+    config = sink.defaults
+    values = {each.name: getattr(config, each.name) for each in fields(config)}
+    values |= {f"retry.{each.name}": getattr(config.retry, each.name) for each in fields(config.retry)}
+    values["rate_limit"] = config.rate_limit.kind
+    known = {spelled(name): value for name, value in values.items()}
+    for row in rows:
+        yield replace(row, default=f"{known[row.name.lower()]}")
+
+
+def spelled(field: str) -> str:
+    """A field's name as its option's, without case: no unit of time behind it, no underscores."""
+    return field.removesuffix("_s").replace("_", "").lower()
+
+
+def table(rows: Iterable[OptionInfo]) -> Iterator[str]:
+    yield "| option | type | default | meaning | also read as |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in rows:
+        kind = row.type.replace(" | ", ", ")
+        name = f"`{row.name}<name>`" if row.name.endswith(".") else f"`{row.name}`"
+        doc = f"{row.doc} Secret." if row.secret else row.doc
+        aliases = ", ".join(f"`{alias}`" for alias in row.aliases)
+        yield f"| {name} | {kind} | {row.default} | {doc} | {aliases} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

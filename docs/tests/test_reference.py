@@ -1,0 +1,58 @@
+"""The page of options says what the code does, row by row."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from asyncsink import OptionInfo, WriterOptions, parse_options
+from asyncsink.plugins import available, load_options
+
+DOCS = Path(__file__).resolve().parent.parent
+SAMPLES = {"string": "text", "integer": "7", "number": "1.5", "boolean": "true", "duration": "30", "size": "4096"}
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "reference" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows() -> list[tuple[str, OptionInfo, str]]:
+    """Every alias of every option: connector, option, alias."""
+    return [
+        (each.name, row, alias)
+        for each in available()
+        for row in (*load_options(each.name).describe(), *WriterOptions.describe())
+        for alias in row.aliases
+    ]
+
+
+def read(connector: str, key: str, value: str) -> object:
+    """What the two sections make of one option, whatever they say of the others."""
+    given = {key: value} if "url" in key.lower() else {"url": "http://127.0.0.1:1/", key: value}
+    return parse_options(given, load_options(connector), WriterOptions)
+
+
+def test_the_page_is_what_the_generator_makes() -> None:
+    made = generator().page()
+    page = (DOCS / "reference" / "options.md").read_text()
+    assert page == made, "run: python docs/reference/generate.py"
+
+
+@pytest.mark.parametrize(("connector", "row", "alias"), rows(), ids=lambda value: getattr(value, "name", value))
+def test_an_alias_reads_as_its_option(connector: str, row: OptionInfo, alias: str) -> None:
+    name, unit = re.fullmatch(r"(\S+)(?: \((\w+)\))?", alias).groups()  # type: ignore[union-attr]
+    sample = SAMPLES.get(row.type, row.type.split(" | ")[-1])
+    if row.type == "prefix":
+        assert read(connector, f"{name}X-Sample", "a") == read(connector, f"{row.name}X-Sample", "a")
+        return
+    aliased = "30000" if unit == "ms" else sample
+    assert read(connector, name, aliased) == read(connector, row.name, sample)
