@@ -1,4 +1,4 @@
-"""Arrow batches, of which the writer asks for nothing but their length and their rows."""
+"""Arrow batches, of which the writer asks for nothing but their length, their slices and their rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ class Batch:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def slice(self, offset: int, length: int) -> Batch:
+        part = Batch()
+        part._rows = self._rows[offset : offset + length]
+        return part
+
     def to_pylist(self) -> list[dict[str, Any]]:
+        if any(row["name"] == "unreadable" for row in self._rows):
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
         return self._rows
 
 
@@ -50,9 +57,12 @@ class Blocks(Rows):
 
     def apply_batch(self, batch: Any, context: WriteContext) -> ListBlock[FakeEntry]:
         self.firsts.append(context.sequence)
-        rows = batch.to_pylist()
+        rows = batch._rows
         if any(row["name"] in ("bad", "hard") for row in rows):
             raise LookupError("somewhere in there")
+        if len(rows) == 1:
+            self.sequences[rows[0]["name"]] = context.sequence
+            self.timestamps.add(context.timestamp)
         made = [FakeEntry(row["name"], row["size"]) for row in rows]
         return ListBlock(made, [entry.size for entry in made])
 
@@ -91,8 +101,8 @@ async def test_apply_batch_makes_all_entries_of_a_batch_at_once() -> None:
         await writer.write_batch(Batch(1, 2, 3, 4))
         await writer.write_batch(Batch())
         await writer.write_batch(Batch(5, 6), WriteContext(timestamp=77, sequence=40))
-        await writer.write_batch(Batch(7))
-    assert stored(destination) == [1, 2, 3, 4, 5, 6, 7]
+        await writer.write_batch(Batch(7, 8))
+    assert stored(destination) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert blocks.firsts == [0, 4, 40, 4]
     assert blocks.sequences == {}, "no row was converted by itself"
 
@@ -106,6 +116,26 @@ async def test_a_batch_that_fails_as_a_whole_but_in_no_row_is_accepted_row_by_ro
         assert writer.statistics().accepted == 5
     assert stored(destination) == [1, 2, 3, "hard", 5]
     assert blocks.sequences == {3: 2, "hard": 3, 5: 4}
+
+
+@virtual
+async def test_a_row_that_only_arrow_can_hold_is_no_fault_of_a_batch_that_has_one() -> None:
+    destination, blocks = FakeDestination(), Blocks()
+    async with sink_with(blocks, destination).open(small()) as writer:
+        with pytest.raises(ConversionError, match="element 1: ValueError: no such thing"):
+            await writer.write_batch(Batch("unreadable", "bad"))
+    assert stored(destination) == ["unreadable"]
+
+
+@virtual
+async def test_a_row_that_neither_arrow_nor_python_can_read_is_told_in_the_converters_words() -> None:
+    class Strict(Blocks):
+        def apply_batch(self, batch: Any, context: WriteContext) -> ListBlock[FakeEntry]:
+            raise LookupError("somewhere in there")
+
+    async with sink_with(Strict(), FakeDestination()).open(small()) as writer:
+        with pytest.raises(ConversionError, match="element 0: LookupError: somewhere in there"):
+            await writer.write_batch(Batch("unreadable"))
 
 
 @pytest.mark.parametrize("converter", [Rows, Blocks])
@@ -172,3 +202,14 @@ async def test_a_converter_that_makes_too_few_entries_of_a_batch_is_told_so() ->
         with pytest.raises(ConversionError, match="1 entries of 3 elements"):
             await writer.write_batch(Batch(1, 2, 3))
         assert writer.statistics().accepted == 0
+
+
+@virtual
+async def test_a_converter_that_makes_no_entry_of_a_single_row_is_told_so() -> None:
+    class Short(Blocks):
+        def apply_batch(self, batch: Any, context: WriteContext) -> ListBlock[FakeEntry]:
+            return super().apply_batch(batch, context) if len(batch) > 1 else ListBlock([], [])
+
+    async with sink_with(Short(), FakeDestination()).open(small()) as writer:
+        with pytest.raises(ConversionError, match="0 entries of 1 elements"):
+            await writer.write_batch(Batch(1, "bad"))

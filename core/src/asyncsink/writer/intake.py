@@ -63,15 +63,39 @@ class Intake:
                     error,
                 )
             return None
-        if len(converted) != len(run):
-            raise ConversionError(
-                f"{type(self.converter).__name__} made {len(converted)} entries of {len(run)} elements; "
-                "a converter makes one entry of each"
-            )
+        self._check_count(converted, len(run))
         if isinstance(converted, list):
             return self._maker.make(converted)
         block: EntryBlock[Any] = converted
         return block
+
+    def convert_row(self, row: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> Any:
+        """The entry of a batch of one row, as a block: by `convert`, or by ``apply`` where that fails.
+
+        A batch comes first, since Arrow's types tell what a dictionary does not (maps), and hold what Python's values
+        cannot (strings that are no UTF-8, dates before year 1).
+        """
+        try:
+            block = convert(row, context)
+        except Exception as error:
+            try:
+                (element,) = row.to_pylist()
+            except Exception:
+                raise self.unconvertible(context.sequence, error) from error
+        else:
+            self._check_count(block, 1)
+            return block
+        try:
+            return self._maker.make([self.converter.apply(element, context)])
+        except Exception as error:
+            raise self.unconvertible(context.sequence, error) from error
+
+    def _check_count(self, converted: Any, count: int) -> None:
+        if len(converted) != count:
+            raise ConversionError(
+                f"{type(self.converter).__name__} made {len(converted)} entries of {count} elements; "
+                "a converter makes one entry of each"
+            )
 
     def unconvertible(self, sequence: int, error: Exception) -> ConversionError:
         """What to raise for an element whose conversion raised `error`."""

@@ -278,7 +278,18 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             await self.write_many(batch.to_pylist(), context)
         else:
             first = self._intake.offer(len(batch), context)
-            await self._write_run(batch, at(context, first), apply_batch)
+            await self._write_rows(batch, at(context, first), apply_batch)
+
+    async def _write_rows(self, batch: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
+        """Convert a batch at once, or row by row where that fails, to find the one at fault."""
+        first = context.sequence
+        block = self._intake.convert_run(batch, context, convert)
+        if block is not None:
+            await self.write_block(block)
+            return
+        for row in range(len(batch)):
+            await self._room(1)
+            await self.write_block(self._intake.convert_row(batch.slice(row, 1), at(context, first + row), convert))
 
     async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
         """Convert a run at once, or element by element where that fails, to find the one at fault."""
@@ -287,7 +298,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if block is not None:
             await self.write_block(block)
             return
-        for offset, element in enumerate(run.to_pylist() if hasattr(run, "to_pylist") else run):
+        for offset, element in enumerate(run):
             await self.write(element, at(context, first + offset))
 
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
