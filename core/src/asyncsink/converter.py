@@ -18,7 +18,7 @@ class ElementConverter(ABC, Generic[InputT, EntryT]):
     A converter is pure: the same element and context give the same entry. One is made by
     :meth:`AsyncSink.converter` for each writer. Under Spark a converter may also define
     ``apply_batch(batch: pyarrow.RecordBatch, context) -> EntryBlock``, which makes all entries of an Arrow batch at
-    once; where it fails the writer repeats the batch row by row to find the element at fault.
+    once; where it fails the writer repeats it for batches of one row to find the element at fault.
     """
 
     def open(self, context: InitContext) -> None:

@@ -70,25 +70,17 @@ class Intake:
         return block
 
     def convert_row(self, row: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> Any:
-        """The entry of a batch of one row, as a block: by `convert`, or by ``apply`` where that fails.
+        """The entry of a batch of one row, as a block.
 
-        A batch comes first, since Arrow's types tell what a dictionary does not (maps), and hold what Python's values
-        cannot (strings that are no UTF-8, dates before year 1).
+        The row stays a batch, since a dictionary of it would not tell maps from lists, cannot hold a string that is no
+        UTF-8 or a date before year 1, and makes something else of a time of day beyond 24 hours.
         """
         try:
             block = convert(row, context)
         except Exception as error:
-            try:
-                (element,) = row.to_pylist()
-            except Exception:
-                raise self.unconvertible(context.sequence, error) from error
-        else:
-            self._check_count(block, 1)
-            return block
-        try:
-            return self._maker.make([self.converter.apply(element, context)])
-        except Exception as error:
             raise self.unconvertible(context.sequence, error) from error
+        self._check_count(block, 1)
+        return block
 
     def _check_count(self, converted: Any, count: int) -> None:
         if len(converted) != count:
