@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,14 +35,23 @@ def test_every_named_tox_environment_exists(document: Path) -> None:
     assert {name for name in named if not re.search(rf"\b{name}\b", tox)} == set()
 
 
-def test_the_tree_for_contributors_names_what_exists() -> None:
+def paths_in_the_tree() -> list[Path]:
+    """What the page for contributors has a line for."""
     tree = (ROOT / "docs" / "contributing" / "index.md").read_text().split("```")[1]
     trail: list[str] = []
-    missing = []
+    paths = []
     for line in tree.strip().splitlines():
-        name = line.split()[0]
         depth = (len(line) - len(line.lstrip())) // 2
-        trail[depth:] = [name]
-        if not (ROOT / "/".join(trail)).exists():
-            missing.append("/".join(trail))
-    assert missing == []
+        trail[depth:] = [line.split()[0]]
+        paths.append(Path(*trail))
+    return paths
+
+
+def test_the_tree_for_contributors_names_what_exists() -> None:
+    assert [path for path in paths_in_the_tree() if not (ROOT / path).exists()] == []
+
+
+def test_the_tree_for_contributors_has_a_line_for_each_folder() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    folders = {Path(name).parent for name in files if Path(name).parent.name not in ("", "changes", "src")}
+    assert folders - set(paths_in_the_tree()) == set()
