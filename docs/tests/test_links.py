@@ -52,6 +52,8 @@ def test_the_tree_for_contributors_names_what_exists() -> None:
 
 
 def test_the_tree_for_contributors_has_a_line_for_each_folder() -> None:
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     folders = {Path(name).parent for name in files if Path(name).parent.name not in ("", "changes", "src")}
     assert folders - set(paths_in_the_tree()) == set()
