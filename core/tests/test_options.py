@@ -330,3 +330,35 @@ def test_a_type_that_cannot_be_read_is_refused() -> None:
 def test_a_prefix_must_end_with_a_dot() -> None:
     with pytest.raises(TypeError, match=r"prefix 'header' of an option must end with a dot"):
         option(doc="Headers.", prefix="header")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LendingOptions(ConnectorOptions):
+    lent: ClassVar[Mapping[str, Alias]] = {"connectTimeout": Alias("lent.wait", unit="ms"), "chunk": Alias("lent.size")}
+
+
+def test_a_section_may_name_options_of_another_that_is_read_with_it() -> None:
+    given = {"url": "u", "lent.wait": "250", "lent.size": "2k"}
+    for sections in ((LendingOptions, ToyOptions), (ToyOptions, LendingOptions)):
+        found = {type(each): each for each in parse_options(given, *sections)}
+        assert (found[ToyOptions].connect_timeout_s, found[ToyOptions].chunk) == (0.25, 2048)
+    assert "'lent.wait' is not known" in message({"lent.wait": "250"}, LendingOptions)
+    assert "'lent.wait' is not known" in message(given, ToyOptions)
+
+
+def test_an_alias_that_is_lent_may_not_be_another_options_name() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Clumsy(ConnectorOptions):
+        lent: ClassVar[Mapping[str, Alias]] = {"maxSpeed": Alias("url")}
+
+    with pytest.raises(TypeError, match=r"'url' names OtherOptions.max_speed and ToyOptions.url; rename one"):
+        parse_options({"url": "u"}, ToyOptions, Clumsy, OtherOptions)
+
+
+@pytest.mark.parametrize("key", ["alowComplete", "allow-complet"])
+def test_a_slip_in_the_doors_own_option_is_known_too(key: str) -> None:
+    assert message({"url": "u", key: "true"}) == f"option {key!r} is not known; did you mean 'allowComplete'?"
+
+
+def test_the_doors_own_option_is_never_its_own_remedy() -> None:
+    assert "allowComplete" not in message({"url": "u", "allowcomplete": "true"})

@@ -51,6 +51,11 @@ def test_every_field_of_the_configuration_has_an_option() -> None:
         ("maxRecordSizeInBytes", "64k", "max_record_size_in_bytes", 65536),
         ("requestTimeout", "1min", "request_timeout_s", 60.0),
         ("requestTimeoutMS", "30000", "request_timeout_s", 30.0),
+        ("request_timeout_s", "30", "request_timeout_s", 30.0),
+        ("max_time_in_buffer_s", "2500ms", "max_time_in_buffer_s", 2.5),
+        ("max_batch_size_in_bytes", "2mb", "max_batch_size_in_bytes", 2 * MiB),
+        ("retry.timeout_s", "5min", "retry", RetryPolicy(timeout_s=300.0)),
+        ("retry_timeout_s", "5min", "retry", RetryPolicy(timeout_s=300.0)),
         ("rateLimit", "flink", "rate_limit", RateLimit.flink()),
         ("rateLimit", "AIMD", "rate_limit", RateLimit.aimd()),
         ("onRejected", "fail", "on_rejected", "fail"),
@@ -67,6 +72,15 @@ def test_an_option_sets_its_field(key: str, text: str, field: str, value: object
     assert getattr(changed, field) == value
     others = [each.name for each in fields(changed) if each.name != field]
     assert all(getattr(changed, name) == getattr(DEFAULTS, name) for name in others)
+
+
+def test_every_name_of_a_configurations_error_can_be_given_as_an_option() -> None:
+    named = {each.name for each in fields(AsyncSinkWriterConfig)} - {"retry"}
+    named |= {f"retry.{each.name}" for each in fields(RetryPolicy)}
+    words = {"rate_limit": "aimd", "on_rejected": "fail"}
+    for name in named:
+        given = WriterOptions.from_options({name: words.get(name, "3")})
+        assert getattr(given, name.replace(".", "_")) in ("aimd", "fail", 3)
 
 
 def test_naming_the_sinks_own_kind_of_rate_limit_keeps_its_parameters() -> None:

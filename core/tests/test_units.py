@@ -28,6 +28,8 @@ from asyncsink.options import parse_duration, parse_size
         ("1e2", 100.0),
         ("1_000", 1000.0),
         ("inf", inf),
+        ("infinity", inf),
+        ("Infinity", inf),
         ("-1", -1.0),
         ("1" + "0" * 400, inf),
     ],

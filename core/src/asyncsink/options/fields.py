@@ -56,8 +56,16 @@ class OptionField:
 
     @property
     def spellings(self) -> tuple[Alias, ...]:
-        """Canonical name and aliases, each with the unit in which it counts plain numbers."""
-        return (Alias(self.name, self.unit), *(Alias(each.name, each.unit or self.unit) for each in self.aliases))
+        """Canonical name, aliases and the field's name, each with the unit in which it counts plain numbers.
+
+        Errors of a configuration name its fields, such as ``retry.timeout_s``: what they name can be given.
+        """
+        named = [Alias(each.name, each.unit or self.unit) for each in self.aliases]
+        if self.prefix is None:
+            named.append(Alias(self.field, self.unit))
+        if self.unit == "s":
+            named.append(Alias(f"{self.name}_s", self.unit))
+        return (Alias(self.name, self.unit), *named)
 
     def shown(self, value: Any) -> str:
         """A value as messages may show it."""

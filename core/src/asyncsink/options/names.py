@@ -11,6 +11,12 @@ def folded(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
+def is_near(name: str, other: str) -> bool:
+    """Whether `name` is `other` with a slip of the keyboard, and not `other` itself."""
+    one, two = folded(name), folded(other)
+    return one != two and bool(get_close_matches(one, [two], cutoff=0.8))
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: the nearest known one, or all of them."""
     spellings = {folded(each): each for each in known}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options.fields import Alias, OptionField, option_fields
-from asyncsink.options.names import did_you_mean, folded
+from asyncsink.options.names import did_you_mean, folded, is_near
 from asyncsink.options.values import parse_value
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 SPARK_OPTIONS = frozenset({"checkpointlocation", "path", "queryname", "outputmode", "sink"})
 """Options that reach a data source and belong to Spark, or to the door through which the sink was asked for."""
+
+DOOR_OPTIONS = ("allowComplete",)
+"""Options that the door to Spark takes out before a sink sees the others."""
 
 
 class _Known(NamedTuple):
@@ -56,13 +59,28 @@ def _known(sections: tuple[type[ConnectorOptions], ...]) -> dict[str, _Known]:
     for section in sections:
         for option in option_fields(section):
             for spelling in option.spellings:
-                other = known.setdefault(folded(spelling.name), _Known(section, option, spelling))
-                if other.option is not option:
-                    raise TypeError(
-                        f"{spelling.name!r} names {section.__qualname__}.{option.field} and "
-                        f"{other.section.__qualname__}.{other.option.field}; rename one"
-                    )
+                _name(known, _Known(section, option, spelling))
+    for section in sections:
+        _lend(section, known)
     return known
+
+
+def _lend(section: type[ConnectorOptions], known: dict[str, _Known]) -> None:
+    """Add the aliases that a section has for options of others, if those are read too."""
+    for name, alias in section.lent.items():
+        found = known.get(folded(name))
+        if found is not None:
+            spelling = Alias(alias.name, alias.unit or found.option.unit)
+            _name(known, _Known(found.section, found.option, spelling))
+
+
+def _name(known: dict[str, _Known], new: _Known) -> None:
+    other = known.setdefault(folded(new.spelling.name), new)
+    if other.option is not new.option:
+        raise TypeError(
+            f"{new.spelling.name!r} names {new.section.__qualname__}.{new.option.field} and "
+            f"{other.section.__qualname__}.{other.option.field}; rename one"
+        )
 
 
 def _find(known: Mapping[str, _Known], key: str) -> _Known | None:
@@ -116,4 +134,6 @@ def _unknown(key: str, sections: tuple[type[ConnectorOptions], ...]) -> str:
             if folded(name) == folded(key):
                 return f"option {key!r} is not supported: {reason}"
     names = [option.name for section in sections for option in option_fields(section)]
+    # Only a slip brings it up: it is for streams in complete mode, and no answer to most unknown names.
+    names.extend(name for name in DOOR_OPTIONS if is_near(key, name))
     return f"option {key!r} is not known; {did_you_mean(key, names)}"

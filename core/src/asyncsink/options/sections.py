@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, ClassVar, Self
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.options.fields import OptionInfo, option_fields
+from asyncsink.options.fields import Alias, OptionInfo, option_fields
 from asyncsink.options.names import did_you_mean
 from asyncsink.options.parsing import parse_options
 from asyncsink.options.values import check_value
@@ -24,6 +24,9 @@ class ConnectorOptions:
 
     refused: ClassVar[Mapping[str, str]] = {}
     """Names that users may bring from elsewhere, each with the sentence that says why not and what to use."""
+
+    lent: ClassVar[Mapping[str, Alias]] = {}
+    """Aliases for options of another section that is read with this one, such as the writer's, by canonical name."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

@@ -14,7 +14,7 @@ from asyncsink.options.names import folded
 
 _Scale = TypeVar("_Scale", int, float)
 
-_QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|inf|infinity)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|infinity|inf)\s*([a-zµ]*)\s*", re.IGNORECASE)
 
 # The spellings of Flink's TimeUtils and Spark's JavaUtils.
 _SECONDS = {
