@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 
 from asyncsink.cli import run
 from asyncsink.cli.checks.connectors import check_connectors
-from asyncsink.cli.checks.interpreter import check_interpreters
+from asyncsink.cli.checks.interpreter import Interpreter, check_interpreters, distributions, probe
 from asyncsink.cli.checks.java import check_java
-from asyncsink.cli.checks.packages import check_packages
+from asyncsink.cli.checks.packages import RULES, check_packages
 from asyncsink.cli.checks.shims import check_shims
 from asyncsink.cli.doctor import failed, rendered
 from asyncsink.cli.finding import Finding
@@ -22,7 +23,13 @@ from asyncsink.cli.listing import ListedConnector, rows, table
 from asyncsink.cli.machine import Machine, Outcome, run_command
 from asyncsink.plugins import API_VERSION, ConnectorInfo, available, hookimpl, register, unregister
 
-PACKAGES = {"asyncsink": "0.1.0", "pyspark": "4.3.0", "pyarrow": "21.0.0", "pandas": "2.3.3"}
+PACKAGES: dict[str, str | None] = {
+    **dict.fromkeys(distributions(), "0.1.0"),
+    "pyspark": "4.3.0",
+    "pyarrow": "21.0.0",
+    "numpy": "2.1.0",
+    "pandas": "2.3.3",
+}
 THIS = "/env/bin/python"
 
 
@@ -60,6 +67,16 @@ class FakeMachine:
             return path if path in self.programs else None
 
         return Machine(environ, THIS, which, self.run)
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connector that is installed, as far as its metadata go."""
+    info = tmp_path / "asyncsink_toy-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: asyncsink-toy\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[asyncsink]\ntoy = asyncsink_toy._plugin\n")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def java(text: str) -> Outcome:
@@ -104,10 +121,41 @@ def test_an_unfit_python3_on_the_path_is_an_error_with_the_export_that_helps(
     ]
 
 
-def test_another_pyarrow_is_a_warning() -> None:
-    other = interpreter("/usr/bin/python3", pyarrow="17.0.0")
+@pytest.mark.parametrize(
+    ("package", "version", "level", "sentence"),
+    [
+        ("pyarrow", "19.0.0", "warning", "which has pyarrow 19.0.0, but this one has 21.0.0"),
+        ("numpy", None, "error", "which has no numpy"),
+        ("numpy", "2.2.0", "warning", "which has numpy 2.2.0, but this one has 2.1.0"),
+        ("pandas", None, "warning", "which has no pandas"),
+        ("asyncsink_toy", None, "error", "which has no asyncsink-toy"),
+        ("asyncsink_toy", "0.2.0", "error", "which has asyncsink-toy 0.2.0, but this one has 0.1.0"),
+    ],
+)
+def test_what_a_worker_needs_is_compared(
+    package: str, version: str | None, level: str, sentence: str, toy: None
+) -> None:
+    this = interpreter(asyncsink_toy="0.1.0")
+    packages: dict[str, Any] = {"asyncsink_toy": "0.1.0", package: version}
+    other = interpreter("/usr/bin/python3", **packages)
+    (finding,) = check_interpreters(FakeMachine({THIS: this, "/usr/bin/python3": other}).machine())
+    assert finding.level == level
+    assert finding.message == f"Spark will start /usr/bin/python3 (python3 on PATH), {sentence}"
+
+
+def test_a_worker_is_asked_for_the_connectors_of_this_interpreter(toy: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert distributions()["asyncsink_toy"] == "asyncsink-toy"
+    found = probe(Machine({}, sys.executable, lambda name: name, run_command), sys.executable)
+    assert isinstance(found, Interpreter)
+    assert found.packages["asyncsink_toy"] is None, "it has no module, only metadata"
+    monkeypatch.setenv("ASYNCSINK_DISABLED", "toy")
+    assert "asyncsink_toy" not in distributions()
+
+
+def test_another_numpy_and_pyarrow_are_warnings() -> None:
+    other = interpreter("/usr/bin/python3", pyarrow="17.0.0", numpy="1.26.4")
     findings = check_interpreters(FakeMachine({THIS: interpreter(), "/usr/bin/python3": other}).machine())
-    assert levels(findings) == ["warning"]
+    assert levels(findings) == ["warning", "warning"]
 
 
 def test_an_interpreter_that_is_not_there_is_an_error() -> None:
@@ -180,27 +228,38 @@ def test_a_java_that_does_not_run_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("packages", "expected"),
     [
-        ({}, ["ok", "ok", "ok"]),
-        ({"pyspark": "4.1.0"}, ["ok", "ok", "ok"]),
-        ({"pyspark": "4.0.1"}, ["error", "ok", "ok"]),
-        ({"pyspark": None}, ["error", "ok", "ok"]),
-        ({"pyarrow": "14.0.2"}, ["ok", "error", "ok"]),
-        ({"pyarrow": None}, ["ok", "error", "ok"]),
-        ({"pandas": "3.0.0"}, ["ok", "ok", "warning"]),
-        ({"pandas": None}, ["ok", "ok", "warning"]),
-        ({"pyspark": "without metadata"}, ["warning", "ok", "ok"]),
+        ({}, {}),
+        ({"pyspark": "4.1.0", "pyarrow": "18.0.0", "numpy": "1.26.0"}, {}),
+        ({"pyspark": "4.0.1"}, {"pyspark": "error"}),
+        ({"pyspark": None}, {"pyspark": "error"}),
+        ({"pyarrow": "17.0.0"}, {"pyarrow": "error"}),
+        ({"pyarrow": None}, {"pyarrow": "error"}),
+        ({"numpy": "1.25.2"}, {"numpy": "error"}),
+        ({"numpy": None}, {"numpy": "error"}),
+        ({"pandas": "3.0.0"}, {"pandas": "warning"}),
+        ({"pandas": None}, {"pandas": "warning"}),
+        ({"pyspark": "without metadata"}, {"pyspark": "warning"}),
     ],
 )
-def test_packages_must_be_in_their_range(packages: dict[str, Any], expected: list[str]) -> None:
+def test_packages_must_be_in_their_range(packages: dict[str, Any], expected: dict[str, str]) -> None:
     findings = check_packages(FakeMachine({THIS: interpreter(THIS, **packages)}).machine())
-    assert levels(findings) == expected
+    fine = dict.fromkeys(("pyspark", "pyarrow", "numpy", "pandas"), "ok")
+    assert {each.check: each.level for each in findings} == fine | expected
     assert all(bool(each.remedy) == (each.level != "ok") for each in findings)
+
+
+def test_the_range_of_each_package_is_the_one_that_the_distribution_declares() -> None:
+    declared = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
+    extras = {each for extra in ("arrow", "spark") for each in declared["optional-dependencies"][extra]}
+    for rule in RULES:
+        least = ".".join(map(str, rule.least)).removesuffix(".0")
+        assert f"{rule.package}>={least}{f',<{rule.below[0]}' if rule.below else ''}" in extras
 
 
 def test_the_remedy_for_a_package_is_a_command_that_can_be_pasted() -> None:
     findings = check_packages(FakeMachine({THIS: interpreter(pandas="3.0.0")}).machine())
-    assert findings[2].message == "pandas 3.0.0 is here, but it must be >=2.2,<3: PySpark does not support others"
-    assert findings[2].remedy == "/env/bin/python -m pip install 'pandas>=2.2,<3'"
+    assert findings[3].message == "pandas 3.0.0 is here, but it must be >=2.2,<3: PySpark does not support others"
+    assert findings[3].remedy == "/env/bin/python -m pip install 'pandas>=2.2,<3'"
 
 
 def test_a_broken_module_is_an_error_because_it_hides_every_source() -> None:

@@ -9,11 +9,25 @@ from typing import Final
 
 from asyncsink.cli.finding import Finding, Level
 from asyncsink.cli.machine import Machine
+from asyncsink.plugins import available
 
-DISTRIBUTIONS: Final = {"asyncsink": "asyncsink-core", "pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas"}
-"""Module and distribution of each package that matters."""
+DISTRIBUTIONS: Final = {
+    "asyncsink": "asyncsink-core",
+    "pyspark": "pyspark",
+    "pyarrow": "pyarrow",
+    "numpy": "numpy",
+    "pandas": "pandas",
+}
+"""Module and distribution of each package that matters to every sink."""
 
-_PROBE: Final = f"""
+_LEVELS: Final[dict[str, tuple[Level, Level]]] = {
+    "pyarrow": ("error", "warning"),
+    "numpy": ("error", "warning"),
+    "pandas": ("warning", "warning"),
+}
+"""How bad it is that a package is missing, and that it has another version; without an entry both are errors."""
+
+_PROBE: Final = """
 import json, sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -26,10 +40,20 @@ def found(module, distribution):
     except PackageNotFoundError:
         return "without metadata"
 
-packages = {{module: found(module, distribution) for module, distribution in {DISTRIBUTIONS!r}.items()}}
+packages = {module: found(module, distribution) for module, distribution in wanted.items()}
 python = ".".join(map(str, sys.version_info[:3]))
-print(json.dumps({{"executable": sys.executable, "prefix": sys.prefix, "python": python, "packages": packages}}))
+print(json.dumps({"executable": sys.executable, "prefix": sys.prefix, "python": python, "packages": packages}))
 """
+
+
+def distributions() -> dict[str, str]:
+    """Module and distribution of each package that matters, the connectors that can be used here included."""
+    connectors = {
+        each.entry_point.module.partition(".")[0]: each.distribution
+        for each in available()
+        if each.entry_point and each.distribution and not each.disabled
+    }
+    return {**DISTRIBUTIONS, **connectors}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +72,7 @@ class Interpreter:
 
 def probe(machine: Machine, executable: str) -> Interpreter | str:
     """Ask an interpreter about itself; a string says why it did not answer."""
-    outcome = machine.run([executable, "-c", _PROBE])
+    outcome = machine.run([executable, "-c", f"wanted = {distributions()!r}\n{_PROBE}"])
     if outcome.status != 0:
         return outcome.last_line
     try:
@@ -88,10 +112,10 @@ def _check(machine: Machine, this: Interpreter, name: str, origin: str) -> Itera
 def _problems(this: Interpreter, other: Interpreter) -> Iterator[tuple[Level, str]]:
     if other.minor != this.minor:
         yield "error", f"which is Python {other.python}, but this one is {this.python}"
-    for module in ("pyspark", "pyarrow", "asyncsink"):
-        theirs, ours = other.packages[module], this.packages[module]
+    for module, distribution in distributions().items():
+        theirs, ours = other.packages.get(module), this.packages.get(module)
+        missing, differs = _LEVELS.get(module, ("error", "error"))
         if theirs is None:
-            yield "error", f"which has no {DISTRIBUTIONS[module]}"
+            yield missing, f"which has no {distribution}"
         elif ours is not None and theirs != ours:
-            level: Level = "warning" if module == "pyarrow" else "error"
-            yield level, f"which has {DISTRIBUTIONS[module]} {theirs}, but this one has {ours}"
+            yield differs, f"which has {distribution} {theirs}, but this one has {ours}"

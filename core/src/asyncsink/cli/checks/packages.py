@@ -19,15 +19,17 @@ class _Rule(NamedTuple):
     reason: str
 
 
+# The bounds are those of the distribution's extras `arrow` and `spark`.
 RULES: Final = (
     _Rule("pyspark", (4, 1), None, "error", "older ones have no Arrow writers for Python data sources"),
-    _Rule("pyarrow", (15, 0), None, "error", "rows reach a sink as Arrow batches"),
+    _Rule("pyarrow", (18, 0), None, "error", "rows reach a sink as Arrow batches"),
+    _Rule("numpy", (1, 26), None, "error", "blocks of Arrow rows count their bytes with it"),
     _Rule("pandas", (2, 2), (3, 0), "warning", "PySpark does not support others"),
 )
 
 
 def check_packages(machine: Machine) -> Sequence[Finding]:
-    """PySpark, pyarrow and pandas of this interpreter."""
+    """PySpark, pyarrow, numpy and pandas of this interpreter."""
     here = probe(machine, machine.executable)
     # The check of the interpreters reports one that does not answer.
     return [_check(here, rule) for rule in RULES] if isinstance(here, Interpreter) else []
