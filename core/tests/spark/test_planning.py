@@ -40,6 +40,19 @@ def test_columns_keep_order_types_and_nullability() -> None:
     )
 
 
+def test_a_collation_is_no_type_of_its_own_and_names_with_punctuation_are_quoted() -> None:
+    text = t.StringType("UTF8_LCASE")
+    inner = t.StructType([t.StructField("a,b(c)", text), t.StructField("d`:", t.LongType()), t.StructField("e", text)])
+    struct = t.StructType(
+        [t.StructField("s", text), t.StructField("m", t.MapType(text, t.ArrayType(text))), t.StructField("x", inner)]
+    )
+    assert [column.type for column in schema_of(struct).columns] == [
+        "string",
+        "map<string,array<string>>",
+        "struct<`a,b(c)`:string,`d``:`:bigint,e:string>",
+    ]
+
+
 @pytest.mark.parametrize(
     "kind", [t.DayTimeIntervalType(), t.YearMonthIntervalType(), t.CalendarIntervalType(), t.VariantType()], ids=str
 )

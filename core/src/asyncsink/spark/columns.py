@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pyspark.sql.types import (
@@ -42,7 +43,26 @@ def schema_of(struct: StructType) -> Schema:
                     f"column {field.name!r} is of type {field.dataType.simpleString()}; {inner.simpleString()} cannot "
                     f"be sent to a sink: {remedy}, or drop the column"
                 )
-    return Schema(tuple(Column(each.name, each.dataType.simpleString(), each.nullable) for each in struct.fields))
+    return Schema(tuple(Column(each.name, short_form(each.dataType), each.nullable) for each in struct.fields))
+
+
+def short_form(kind: DataType) -> str:
+    """A type in Spark's short form, whose strings have no collation and whose field names cannot be misread.
+
+    A collation says how strings compare, which no sink does. A field's name that holds a type's punctuation is quoted
+    by backticks, as in SQL.
+    """
+    if isinstance(kind, ArrayType):
+        return f"array<{short_form(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{short_form(kind.keyType)},{short_form(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        return f"struct<{','.join(f'{_quoted(each.name)}:{short_form(each.dataType)}' for each in kind.fields)}>"
+    return re.sub(r"(?<=[a-z)]) collate \S+$", "", kind.simpleString())
+
+
+def _quoted(name: str) -> str:
+    return "`{}`".format(name.replace("`", "``")) if re.search(r"[<>,:()`]", name) else name
 
 
 def _types_in(kind: DataType) -> Iterator[DataType]:
