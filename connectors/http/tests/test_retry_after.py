@@ -26,6 +26,9 @@ NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
         ("Sat, 21 Nov 2026 08:00:00 GMT", None),
         ("Sat, 21 Nov 2026 07:59:00 GMT", None),
         ("Sat, 99 Nov 2026 07:59:00 GMT", None),
+        ("Mon, 01 Jan 2020 00:00:00 +99999999999999999", None),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+        (",", None),
     ],
 )
 def test_seconds_and_all_three_forms_of_a_date_are_read(value: str, seconds: float | None) -> None:

@@ -31,6 +31,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
 def _date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):
+        # What the parser raises for text that only looks like a date; OverflowError for a zone beyond all days.
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
