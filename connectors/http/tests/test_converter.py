@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asyncsink import Column, Schema, SchemaError, WriteContext, WriterInitContext
 from asyncsink_http import HttpSink
+from asyncsink_http.calendar_text import day_text, moment_text
 from asyncsink_http.entry import HttpConverter, KeyedEntry
 from asyncsink_http.json_text import encode_row
 from asyncsink_http.options import Body
@@ -61,7 +64,9 @@ COLUMNS = {
     "deep": pa.array([[{"k": [{"z": 1}]}], [], None, [{"k": None}]]),
     "void": pa.nulls(4),
 }
-BATCH = pa.RecordBatch.from_pydict({name: column for name, column in COLUMNS.items() if name != "dated"})
+MAPS = {"map", "numbered", "dated"}
+"""Whose Python values do not tell that they are maps."""
+BATCH = pa.RecordBatch.from_pydict({name: column for name, column in COLUMNS.items() if name not in MAPS})
 
 
 @pytest.mark.parametrize("batch", [BATCH, BATCH.slice(1, 2), BATCH.slice(3), BATCH.slice(0, 0)])
@@ -73,13 +78,96 @@ def test_a_batch_gives_the_json_of_its_rows(batch: pa.RecordBatch) -> None:
         json.loads(line)
 
 
-@pytest.mark.parametrize("name", sorted(COLUMNS))
+@pytest.mark.parametrize("name", sorted({*COLUMNS} - MAPS))
 def test_a_column_alone_gives_the_json_of_its_rows(name: str) -> None:
     batch = pa.RecordBatch.from_pydict({name: COLUMNS[name]})
     found = [json.loads(line) for line in entries(converter(schema_of(id="int")), batch)]
     assert len(found) == 4
-    if name != "dated":
-        assert found == [json.loads(encode_row(row)) for row in batch.to_pylist()]
+    assert found == [json.loads(encode_row(row)) for row in batch.to_pylist()]
+
+
+def test_maps_are_objects_that_keep_their_nulls() -> None:
+    batch = pa.RecordBatch.from_pydict({name: COLUMNS[name] for name in sorted(MAPS)})
+    expected = [
+        b'{"dated":{"2020-01-02":1},"map":{"a":1,"b":null},"numbered":{"1":"x"}}',
+        b'{"dated":{}}',
+        b'{"dated":{},"map":{"c":0},"numbered":{"2":null}}',
+        b'{"dated":{},"map":{"d":3},"numbered":{"3":"y"}}',
+    ]
+    made = converter(schema_of(id="int"))
+    assert entries(made, batch) == expected
+    assert [entries(made, batch.slice(row, 1)) for row in range(4)] == [[line] for line in expected]
+
+
+def test_strings_that_are_no_utf_8_are_repaired_as_spark_does() -> None:
+    broken = pa.array([b"a", b"\xff", None, b'\xe2\x82z"', b"\xf0\x9f\x98\x80"])
+    text = pa.Array.from_buffers(pa.string(), 5, broken.buffers())
+    names = ["plain", "nested", "map"]
+    nested = pa.StructArray.from_arrays([text], names=["s"])
+    mapped = pa.MapArray.from_arrays(pa.array([0, 1, 2, 2, 2, 2], pa.int32()), text.take([0, 1]), pa.array([1, 2]))
+    lines = entries(converter(schema_of(id="int")), pa.RecordBatch.from_arrays([text, nested, mapped], names))
+    assert [json.loads(line).get("plain") for line in lines] == ["a", "\ufffd", None, '\ufffdz"', "\U0001f600"]
+    assert json.loads(lines[1]) == {"plain": "\ufffd", "nested": {"s": "\ufffd"}, "map": {"\ufffd": 2}}
+    valid = text.take([0, 1, 3])
+    payloads = entries(converter(schema_of(body="string")), pa.RecordBatch.from_arrays([valid], ["body"]))
+    assert payloads == [b"a", "\ufffd".encode(), '\ufffdz"'.encode()]
+    raw = pa.RecordBatch.from_arrays([pa.array([b"\xff"])], ["body"])
+    assert entries(converter(schema_of(body="binary")), raw) == [b"\xff"], "binary stays as it is"
+
+
+FAR = {
+    "instant": (
+        pa.array([253402300800000000, -62135596800000001, 2**63 - 1, -(2**63) + 1], pa.timestamp("us", "UTC")),
+        [
+            "+10000-01-01T00:00:00.000Z",
+            "0000-12-31T23:59:59.999999Z",
+            "+294247-01-10T04:00:54.775807Z",
+            "-290308-12-21T19:59:05.224193Z",
+        ],
+    ),
+    "local": (
+        pa.array([2**40, 0, -(2**40), None], pa.timestamp("s")),
+        ["+36812-02-20T00:36:16.000", "1970-01-01T00:00:00.000", "-32873-11-12T23:23:44.000", None],
+    ),
+    "fine": (
+        pa.array([1, 1000, 10**9, None], pa.timestamp("ns")),
+        ["1970-01-01T00:00:00.000000001", "1970-01-01T00:00:00.000001", "1970-01-01T00:00:01.000", None],
+    ),
+    "date": (
+        pa.array([2932897, -719529, 2**31 - 1, 18321], pa.int32()).cast(pa.date32()),
+        ["+10000-01-01", "-0001-12-31", "+5881580-07-11", "2020-02-29"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_dates_that_neither_arrow_nor_python_can_write_are_written(name: str) -> None:
+    column, expected = FAR[name]
+    lines = entries(converter(schema_of(id="int")), pa.RecordBatch.from_pydict({"a": column}))
+    assert [json.loads(line).get("a") for line in lines] == expected
+
+
+@given(st.datetimes())
+def test_the_calendar_is_pythons_where_python_has_one(moment: datetime) -> None:
+    days = (moment.date() - date(1970, 1, 1)).days
+    assert day_text(days) == moment.date().isoformat()
+    count = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    assert datetime.fromisoformat(moment_text(count, 1_000_000)) == moment
+
+
+def test_a_value_that_is_none_of_its_type_is_refused_by_column_and_row() -> None:
+    times = pa.array([0, 86_400_000_000], pa.int64()).view(pa.time64("us"))
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), times)
+    for column in (times, lists):
+        batch = pa.RecordBatch.from_pydict({"id": [1, 2], "at": column})
+        with pytest.raises(ValueError, match="column 'at' of row 1 of 2: the value is no time of day"):
+            entries(converter(schema_of(id="int")), batch)
+
+
+def test_decimals_have_all_their_digits_and_no_exponent() -> None:
+    tiny = pa.array([Decimal("1E-10"), Decimal("0E-10"), None], pa.decimal128(38, 10))
+    lines = entries(converter(schema_of(id="int")), pa.RecordBatch.from_pydict({"a": tiny}))
+    assert lines == [b'{"a":0.0000000001}', b'{"a":0.0000000000}', b"{}"]
 
 
 def test_arrows_types_tell_what_python_values_cannot() -> None:
@@ -133,6 +221,18 @@ def test_a_null_payload_is_refused() -> None:
         made.apply_batch(pa.RecordBatch.from_pydict({"body": ["a", None]}), WriteContext())
 
 
+@pytest.mark.parametrize("body", ["json-array", "ndjson"])
+@pytest.mark.parametrize("payload", ["", " \t", b""])
+def test_an_empty_payload_is_refused_where_it_would_vanish_between_others(body: Body, payload: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"the payload is empty, .*; filter such rows out, or set body=single"):
+        converter(body=body).apply(payload, WriteContext())
+    batch = pa.RecordBatch.from_pydict({"body": ["1", payload if isinstance(payload, str) else ""]})
+    with pytest.raises(ValueError, match="the payload is empty"):
+        converter(schema_of(body="string"), body).apply_batch(batch, WriteContext())
+    (entry,) = entries(converter(schema_of(body="string"), "single"), batch.slice(1))
+    assert isinstance(entry, KeyedEntry)
+
+
 def test_a_line_break_in_a_payload_is_refused_in_ndjson_alone() -> None:
     with pytest.raises(ValueError, match="the payload holds a line break"):
         converter(body="ndjson").apply(b'{\n"a":1}', WriteContext())
@@ -178,6 +278,7 @@ def test_columns_that_cannot_be_sent_are_refused_when_the_query_is_planned(
         "map<string,array<struct<interval:int,variant:map<date,binary>>>>",
         "struct<a b:double,c:struct<d:timestamp>>",
         "map<decimal(10,2),string>",
+        "struct<`a,b`:int,`f(x)<y>:interval`:double,`a``,b`:string>",
     ],
 )
 def test_all_other_types_are_taken(kind: str) -> None:
@@ -197,9 +298,21 @@ def test_single_rows_carry_an_id_that_is_the_same_in_a_replay() -> None:
     batch = pa.RecordBatch.from_pydict({"id": [1, 2]})
     first = entries(converter(schema_of(id="bigint"), "single"), batch, sequence=10)
     again = entries(converter(schema_of(id="bigint"), "single"), batch, sequence=10)
-    assert first == again == [KeyedEntry(b'{"id":1}', "query/4/2/10"), KeyedEntry(b'{"id":2}', "query/4/2/11")]
+    assert first == again
+    assert [entry.payload for entry in first] == [b'{"id":1}', b'{"id":2}']
+    places = [entry.key.rpartition("/") for entry in first]
+    assert [place for place, _, _ in places] == ["query/4/2/10", "query/4/2/11"]
+    assert all(len(digest) == 16 for _, _, digest in places)
     row = converter(schema_of(id="bigint"), "single").apply({"id": 2}, WriteContext(sequence=11))
     assert row == first[1]
+
+
+def test_another_row_in_the_same_place_of_a_replay_has_another_id() -> None:
+    made = converter(body="single")
+    first, other = (made.apply(row, WriteContext(sequence=10)) for row in ({"id": 1}, {"id": 2}))
+    assert isinstance(first, KeyedEntry)
+    assert isinstance(other, KeyedEntry)
+    assert first.key != other.key
 
 
 def test_a_converter_of_single_rows_must_be_opened() -> None:

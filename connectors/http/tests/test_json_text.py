@@ -40,7 +40,8 @@ from asyncsink_http.json_text import encode_row, encode_value
         ({"a": None, "b": [{"c": None}]}, '{"b":[{}]}'),
         ({1: "x", False: "y"}, '{"1":"x","false":"y"}'),
         ({date(2026, 1, 2): 1}, '{"2026-01-02":1}'),
-        ([("k", None), ("l", 2)], '{"k":null,"l":2}'),
+        ([(1.0, 2.0), (1.0, 4.0)], "[[1.0,2.0],[1.0,4.0]]"),
+        ([("k", None)], '[["k",null]]'),
     ],
 )
 def test_values(value: Any, text: str) -> None:

@@ -1,7 +1,9 @@
 """JSON of whole Arrow columns: every row of a batch at once, and no Python object for a value.
 
-Each function makes the JSON of a column's values as a large_string column that is null where the value is null. The
-values come out as :mod:`asyncsink_http.json_text` writes them.
+Each function makes the JSON of a column's values as a large_string column that is null where the value is null. They
+are the JSON values that :mod:`asyncsink_http.json_text` writes, though a float may be spelt otherwise (``0.00001`` for
+``1e-05``). The types tell more here: a map is an object, even an empty one, and a float32 has no more digits than it
+needs.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from asyncsink.arrow import normalise
+from asyncsink_http.calendar_text import day_text, moment_text
 
 _TEXT = pa.large_string()
 _SPECIAL = r'["\\\x00-\x1f]'
@@ -24,16 +27,33 @@ def rows_as_json(batch: pa.RecordBatch) -> list[bytes]:
     """Each row as one line of JSON in UTF-8, its null fields left out.
 
     :raises TypeError: a column's type has no form in JSON
+    :raises ValueError: a value is none of its type; names column and row
     """
     plain = normalise(batch)
-    rows = _object(plain.schema.names, plain.columns, plain.num_rows)
+    try:
+        rows = _object(plain.schema.names, plain.columns, plain.num_rows)
+    except ValueError as error:
+        raise _located(plain, error) from error
     return rows.cast(pa.large_binary()).to_pylist()  # type: ignore[no-any-return]
 
 
 def payloads(batch: pa.RecordBatch, column: str) -> list[bytes | None]:
-    """The values of a string or binary column as bytes."""
+    """The values of a string or binary column as bytes; strings in valid UTF-8."""
     values = normalise(batch).column(column)
+    if _is_string(values.type):
+        values = _as_text(values)
     return values.cast(pa.large_binary()).to_pylist()  # type: ignore[no-any-return]
+
+
+def _located(batch: pa.RecordBatch, error: ValueError) -> ValueError:
+    """What to raise for an `error` somewhere in a batch; it is slow, and looks until it finds the value."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        for row in range(len(column)):
+            try:
+                _json(column.slice(row, 1))
+            except ValueError as found:
+                return ValueError(f"column {name!r} of row {row} of {len(column)}: {found}")
+    return error
 
 
 def _json(values: Any) -> Any:
@@ -64,18 +84,30 @@ def _struct(values: Any) -> Any:
 
 
 def _list(values: Any) -> Any:
-    items = pc.fill_null(_json(values.values), "null")
-    return _enclosed(values, values.offsets, items, "[", "]")
+    offsets, start, count = _span(values)
+    items = pc.fill_null(_json(values.values.slice(start, count)), "null")
+    return _enclosed(values, offsets, items, "[", "]")
 
 
 def _map(values: Any) -> Any:
-    # `keys` and `items` are those of the whole buffer, as `offsets` expect them even where the map is a slice.
-    keys = _json(values.keys)
+    offsets, start, count = _span(values)
+    keys = _json(values.keys.slice(start, count))
     if not _is_string(values.type.key_type):
         quoted = pc.starts_with(keys, '"')
         keys = pc.if_else(quoted, keys, _quoted(keys))
-    items = pc.fill_null(_json(values.items), "null")
-    return _enclosed(values, values.offsets, pc.binary_join_element_wise(keys, items, _text(":")), "{", "}")
+    items = pc.fill_null(_json(values.items.slice(start, count)), "null")
+    return _enclosed(values, offsets, pc.binary_join_element_wise(keys, items, _text(":")), "{", "}")
+
+
+def _span(values: Any) -> tuple[Any, int, int]:
+    """Offsets from 0 of a list or map, and where its items begin in the whole buffer and how many they are.
+
+    A slice shares its parent's buffers: without this a single row would cost as much as all of them.
+    """
+    if not len(values):
+        return pa.array([0], values.offsets.type), 0, 0
+    start, stop = values.offsets[0], values.offsets[-1]
+    return pc.subtract(values.offsets, start), start.as_py(), stop.as_py() - start.as_py()
 
 
 def _enclosed(values: Any, offsets: Any, items: Any, left: str, right: str) -> Any:
@@ -89,10 +121,21 @@ def _fixed_size_list(values: Any) -> Any:
 
 
 def _string(values: Any) -> Any:
-    text = values.cast(_TEXT)
+    text = _as_text(values)
     if pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py():
         text = _escaped(text)
     return _quoted(text)
+
+
+def _as_text(values: Any) -> Any:
+    """The strings of a column, U+FFFD for bytes that are no UTF-8: Spark's own strings may hold any bytes."""
+    text = values.cast(_TEXT)
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        found = text.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if value is None else value.decode(errors="replace") for value in found], _TEXT)
+    return text
 
 
 def _escaped(text: Any) -> Any:
@@ -118,10 +161,26 @@ def _float(values: Any) -> Any:
 
 def _timestamp(values: Any) -> Any:
     # Without its zone a timestamp is the same instant in UTC; with six digits nothing is cut off.
-    text = values.cast(pa.timestamp("us")).cast(_TEXT)
-    text = pc.replace_substring(text, " ", "T", max_replacements=1)
+    try:
+        text = values.cast(pa.timestamp("us")).cast(_TEXT)
+    except pa.ArrowInvalid:
+        # Nanoseconds, or seconds beyond what can be counted in microseconds.
+        text = _moments(values)
+    else:
+        text = _moments(values) if _is_beyond(text) else pc.replace_substring(text, " ", "T", max_replacements=1)
     text = pc.replace_substring_regex(text, r"(\.[0-9]{3})000$", r"\1")
     return _quoted(text if values.type.tz is None else pc.binary_join_element_wise(text, _text("Z"), _text("")))
+
+
+def _moments(values: Any) -> Any:
+    per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[values.type.unit]
+    counts = values.cast(pa.int64()).to_pylist()
+    return pa.array([None if count is None else moment_text(count, per_second) for count in counts], _TEXT)
+
+
+def _is_beyond(text: Any) -> bool:
+    """Whether Arrow has written "<value out of range ...>", or a year of five digits without its sign."""
+    return bool(pc.any(pc.match_substring_regex(text, "^(<|[0-9]{5})")).as_py())
 
 
 def _binary(values: Any) -> Any:
@@ -131,6 +190,8 @@ def _binary(values: Any) -> Any:
 
 def _time(values: Any) -> Any:
     text = values.cast(pa.time64("us")).cast(_TEXT)
+    if _is_beyond(text):
+        raise ValueError("the value is no time of day: it is not within 24 hours from midnight")
     return _quoted(pc.replace_substring_regex(text, r"\.000000$", ""))
 
 
@@ -138,8 +199,19 @@ def _literal(values: Any) -> Any:
     return values.cast(_TEXT)
 
 
+def _decimal(values: Any) -> Any:
+    text = values.cast(_TEXT)
+    if pc.any(pc.match_substring(text, "E")).as_py():
+        return pa.array([None if value is None else format(value, "f") for value in values.to_pylist()], _TEXT)
+    return text
+
+
 def _date(values: Any) -> Any:
-    return _quoted(values.cast(_TEXT))
+    text = values.cast(_TEXT)
+    if _is_beyond(text):
+        days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+        text = pa.array([None if day is None else day_text(day) for day in days], _TEXT)
+    return _quoted(text)
 
 
 def _null(values: Any) -> Any:
@@ -170,7 +242,7 @@ _ENCODERS: list[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = [
     (_is_string, _string),
     (pa.types.is_integer, _literal),
     (pa.types.is_boolean, _literal),
-    (pa.types.is_decimal, _literal),
+    (pa.types.is_decimal, _decimal),
     (pa.types.is_floating, _float),
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_date, _date),

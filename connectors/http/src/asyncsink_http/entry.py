@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncsink.blocks import ListBlock
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class KeyedEntry(NamedTuple):
-    """A payload that makes a request of its own, with the row's idempotency id."""
+    """A payload that makes a request of its own, with the row's idempotency id.
+
+    The id is ``<query>/<batch>/<partition>/<sequence>/<digest of the payload>``: a replay of the same micro-batch
+    repeats it for the same row in the same place, and another row there has another.
+    """
 
     payload: bytes
     key: str
@@ -38,6 +43,7 @@ _TYPES = frozenset(
 _KEY_TYPES = _TYPES - {"binary", "array", "map", "struct", "void", "null"}
 # A type's name in Spark's short form; the name of a struct's field is followed by a colon and does not match.
 _TYPE_NAME = re.compile(r"(?:^|[<,:])([^<>,:()]+)(?=$|[<>,(])")
+_QUOTED_NAME = re.compile(r"`(?:[^`]|``)*`")
 _MAP_KEY = re.compile(r"(?:^|[<,:])map<([^<>,:()]+)")
 
 
@@ -66,7 +72,7 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
         """Convert one row or payload.
 
         :raises TypeError: it is none, or one of its values has no form in JSON
-        :raises ValueError: its payload is null, or breaks the line of an ndjson body
+        :raises ValueError: its payload is null or empty, or breaks the line of an ndjson body
         """
         payload = self._payload_of(element)
         return payload if self._body != "single" else self._keyed(payload, context.sequence)
@@ -100,6 +106,11 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
         if value is None:
             raise ValueError(f"column {self._payload!r} is null, so there is nothing to send; filter such rows out")
         payload = value.encode() if isinstance(value, str) else bytes(value)
+        if self._body != "single" and not payload.strip():
+            raise ValueError(
+                "the payload is empty, and between others nothing of it would be seen; filter such rows out, or set "
+                "body=single"
+            )
         if self._body == "ndjson" and b"\n" in payload:
             raise ValueError(
                 "the payload holds a line break, which ends a row in an ndjson body; write the row's JSON in one line, "
@@ -110,7 +121,9 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
     def _keyed(self, payload: bytes, sequence: int) -> KeyedEntry:
         if self._prefix is None:
             raise RuntimeError("HttpConverter.open(context) must be called before rows are converted")
-        return KeyedEntry(payload, f"{self._prefix}{sequence}")
+        # A replay that splits its rows otherwise has other rows in the same places, and they must not share a key.
+        digest = blake2b(payload, digest_size=8).hexdigest()
+        return KeyedEntry(payload, f"{self._prefix}{sequence}/{digest}")
 
 
 def _payload_column(schema: Schema) -> str | None:
@@ -134,14 +147,16 @@ def _payload_column(schema: Schema) -> str | None:
 
 def _check_types(schema: Schema) -> None:
     for column in schema.columns:
-        names = [name.strip() for name in _TYPE_NAME.findall(column.type)]
+        # A struct's field may be called anything; names with a type's punctuation come quoted.
+        kind = _QUOTED_NAME.sub("_", column.type)
+        names = [name.strip() for name in _TYPE_NAME.findall(kind)]
         unknown = [name for name in names if name not in _TYPES]
         if unknown or not names:
             raise SchemaError(
                 f"column {column.name!r} is of type {column.type}; {(unknown or [column.type])[0]} has no form in "
                 "JSON: cast it to string, or drop it"
             )
-        for key in _MAP_KEY.findall(column.type):
+        for key in _MAP_KEY.findall(kind):
             if key.strip() not in _KEY_TYPES:
                 raise SchemaError(
                     f"column {column.name!r} is of type {column.type}; the key of a map must be a string, number, "

@@ -39,9 +39,6 @@ def _mapping(value: Mapping[Any, Any]) -> str:
 
 
 def _sequence(value: list[Any] | tuple[Any, ...]) -> str:
-    if value and all(type(item) is tuple and len(item) == 2 for item in value):
-        # The form in which pyarrow hands out a map; unlike a struct it keeps its nulls.
-        return f"{{{','.join(f'{_key(key)}:{encode_value(item)}' for key, item in value)}}}"
     return f"[{','.join(map(encode_value, value))}]"
 
 
