@@ -1,14 +1,28 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from asyncsink import FailureKind
 from asyncsink_http import HttpOptions
-from asyncsink_http.errors import CERTIFICATE, CONNECT, CONNECTION_LOST, ERRORS, INVALID_REQUEST, is_stored, refusal
+from asyncsink_http.errors import (
+    CERTIFICATE,
+    CONNECT,
+    CONNECTION_LOST,
+    ERRORS,
+    IN_PROGRESS,
+    INVALID_REQUEST,
+    PROXY,
+    is_stored,
+    refusal,
+)
+from asyncsink_http.redaction import redact
 
 THROTTLED, RETRYABLE = FailureKind.THROTTLED, FailureKind.RETRYABLE
 REJECTED, FATAL = FailureKind.REJECTED, FailureKind.FATAL
 
+URL = "https://api.example.com/rows"
 OPTIONS = HttpOptions(
     url="https://api.example.com/rows?sig=s3cret-query",
     bearer_token="s3cret-token",
@@ -20,10 +34,10 @@ OPTIONS = HttpOptions(
     ("kind", "codes"),
     [
         (THROTTLED, [429]),
-        (RETRYABLE, [408, 425, 500, 502, 503, 504, 507, 520, 599, CONNECT, CONNECTION_LOST]),
+        (RETRYABLE, [408, 425, 500, 502, 503, 504, 507, 520, 599, CONNECT, CONNECTION_LOST, IN_PROGRESS]),
         (REJECTED, [400, 409, 412, 413, 418, 422, 424, 499]),
         (FATAL, [207, 300, 301, 302, 303, 304, 307, 308, 401, 402, 403, 404, 405, 406, 407, 410, 411, 414, 415, 417]),
-        (FATAL, [421, 426, 431, 451, 501, 505, CERTIFICATE, INVALID_REQUEST]),
+        (FATAL, [421, 426, 431, 451, 501, 505, CERTIFICATE, INVALID_REQUEST, PROXY]),
     ],
 )
 def test_the_table_of_codes(kind: FailureKind, codes: list[int | str]) -> None:
@@ -67,3 +81,44 @@ def test_what_the_server_says_is_cut_and_without_secrets() -> None:
 def test_a_secret_on_the_edge_of_the_cut_is_not_shown_in_part() -> None:
     echo = "x" * 195 + "s3cret-token"
     assert "s3c" not in str(refusal(OPTIONS, 401, "Unauthorized", echo, None))
+
+
+@pytest.mark.parametrize(
+    ("options", "echo"),
+    [
+        ({"url": "https://host/x?v=7&sig=s3cret%2Bpart"}, "sig s3cret+part is stale"),
+        ({"url": "https://host/x?v=7&sig=s3cret%2Bpart"}, "sig s3cret%2Bpart is stale"),
+        ({"url": "https://host/x?s3cret"}, "what is s3cret?"),
+        ({"username": "me", "password": "s3cret"}, "password s3cret"),
+        ({"username": "Aladdin", "password": "open sesame"}, "got QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+        ({"username": "Aladdin", "password": "open sesame"}, "got Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+        ({"headers": {"Authorization": "Key s3cret"}}, "key s3cret is unknown"),
+        ({"headers": {"X-Tenant": "s3cret"}}, "no tenant s3cret"),
+    ],
+)
+def test_no_form_of_a_secret_is_shown(options: dict[str, Any], echo: str) -> None:
+    shown = redact(echo, HttpOptions(**{"url": URL, **options}))
+    assert "***" in shown
+    assert "s3cret" not in shown
+    assert "QWxhZGRpbj" not in shown
+
+
+def test_short_values_are_hidden_only_where_they_stand_alone() -> None:
+    options = HttpOptions(url=f"{URL}?v=1&pin=12")
+    assert redact("line 10 of version 1: pin 12 is wrong, not 1200", options) == (
+        "line 10 of version ***: pin *** is wrong, not 1200"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"), [(413, "Lower maxBatchSize or maxBatchSizeInBytes"), (422, "Check that")]
+)
+def test_a_rejection_tells_what_to_do_where_that_is_known(status: int, remedy: str) -> None:
+    assert f"rows?***. {remedy}" in str(refusal(OPTIONS, status, "No", "", None))
+
+
+def test_a_conflict_with_an_earlier_sending_of_the_same_request_is_no_rejection() -> None:
+    assert refusal(OPTIONS, 409, "Conflict", "", 2.0).code == "409"
+    again = refusal(OPTIONS, 409, "Conflict", "", 2.0, resent=True)
+    assert (again.code, again.retry_after_s) == (IN_PROGRESS, 2.0)
+    assert refusal(OPTIONS, 400, "Bad", "", None, resent=True).code == "400"

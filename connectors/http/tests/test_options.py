@@ -65,7 +65,7 @@ def test_flinks_keys_of_other_meaning_are_refused_with_a_remedy(name: str) -> No
         ({"url": "ftp://host/x"}, "option 'url' = 'ftp://host/x' has the scheme 'ftp'; it must be http or https"),
         ({"url": "host/x"}, "option 'url' = 'host/x' has the scheme ''; it must be http or https"),
         ({"url": "https:///x"}, "option 'url' = 'https:///x' names no host"),
-        ({"url": "https://host:port/x"}, "option 'url' = 'https://host:port/x' is no URL"),
+        ({"url": "https://host:port/x"}, "option 'url', of scheme 'https', is no URL: its host or its port"),
         ({"url": "https://host/a b"}, "option 'url' = 'https://host/a b' holds white space"),
         ({"url": "https://host/x\n"}, "holds white space"),
         ({"url": "https://me:pw@host/x"}, "carries a user name or a password; give them as options 'username'"),
@@ -80,6 +80,9 @@ def test_flinks_keys_of_other_meaning_are_refused_with_a_remedy(name: str) -> No
         ({"header.Content-Length": "3"}, "option 'header.Content-Length' is not for you to set: the client sets it"),
         ({"header.content-type": "text/csv"}, "is not for you to set: set option 'contentType'"),
         ({"header.Idempotency-Key": "x"}, "is not for you to set: the connector sets it; idempotencyKey=false"),
+        ({"header.X-A": " a"}, "option 'header.X-A' begins or ends with a blank, which no header can carry"),
+        ({"contentType": "text/plain "}, "option 'contentType' begins or ends with a blank"),
+        ({"bearerToken": "abc\t"}, "option 'bearerToken' begins or ends with a blank"),
         ({"contentType": "a\nb"}, "option 'contentType' holds a line break"),
         ({"bearerToken": "a\nb"}, "option 'bearerToken' holds a line break"),
         ({"username": "me"}, "option 'username' is given without 'password'"),
@@ -109,13 +112,14 @@ SECRETS = {
 }
 
 
-def test_secrets_are_in_no_repr_but_names_and_harmless_values_are() -> None:
+def test_no_repr_shows_a_secret_or_the_value_of_a_header() -> None:
     sink = HttpSink.from_options(SECRETS)
     basic = read(username="me", password="s3cret-pw")
     shown = repr(sink.options) + repr(basic)
     assert "s3cret" not in shown
     assert "X-Api-Key" in shown
-    assert "blue" in shown
+    assert "X-Tenant" in shown
+    assert "blue" not in shown
     assert "me" in shown
 
 
@@ -125,6 +129,14 @@ def test_secrets_are_in_no_repr_but_names_and_harmless_values_are() -> None:
         {"url": "https://me:s3cret@host/x"},
         {"url": "ftp://me:s3cret@host/x?sig=s3cret"},
         {"url": "https:///x?sig=s3cret"},
+        {"url": "https:///x#s3cret"},
+        {"url": "https://me:s3cret"},
+        {"url": "https://[s3cret/x"},
+        {"url": "https://me:s3cret/4@host/x"},
+        {"url": "ftp://me:pw/s3cret@host/x"},
+        {"url": "s3cret:pw@host/x"},
+        {"url": "me:s3cret/x"},
+        {"url": "https://host/s3cret@x y"},
         {"bearerToken": "s3cret\n"},
         {"header.Authorization": "s3cret\n"},
         {"header.X-A": "s3cret-1", "http.sink.header.X-A": "s3cret-2"},
@@ -168,3 +180,11 @@ def test_single_sends_one_row_a_request_and_refuses_more() -> None:
         HttpSink(url=URL, body="single", config=HttpSink.defaults)
     with pytest.raises(ConfigurationError, match=sentence):
         HttpSink(url=URL, body="single").open(HttpSink.defaults)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30", 30.0), ("500ms", 0.5)])
+def test_flinks_request_timeout_counts_seconds_and_is_the_writers(text: str, seconds: float) -> None:
+    sink = HttpSink.from_options({"url": URL, "http.sink.request.timeout": text})
+    assert sink.config.request_timeout_s == seconds
+    with pytest.raises(ConfigurationError, match="are two names of 'requestTimeout' with different values"):
+        HttpSink.from_options({"url": URL, "http.sink.request.timeout": text, "requestTimeout": "7s"})

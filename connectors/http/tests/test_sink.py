@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from asyncsink import (
     AsyncSinkWriter,
+    ConversionError,
     DestinationUnavailableError,
     FatalRequestError,
     RequestRejectedError,
@@ -141,6 +143,45 @@ async def test_single_rows_keep_their_key_over_every_resend() -> None:
     assert sorted(by_body) == [b'{"id":%d}' % number for number in range(5)]
     assert all(len(found) == 1 for found in by_body.values())
     assert len(set().union(*by_body.values())) == 5
+
+
+async def test_a_conflict_with_the_earlier_sending_of_the_same_request_is_waited_out() -> None:
+    async with FaultyHttpServer([Reaction.drop_after_storing(), Reaction.refuse(409)]) as server:
+        async with writing(server) as writer:
+            await writer.write({"id": 1})
+    assert len(server.received) == 3
+    assert len(set(keys(server))) == 1
+
+
+@pytest.mark.parametrize(
+    ("reactions", "options"),
+    [
+        ([Reaction.refuse(409)], {}),
+        ([Reaction.drop_before_storing(), Reaction.refuse(409)], {"idempotency_key": False}),
+    ],
+)
+async def test_any_other_conflict_rejects_the_rows(reactions: list[Reaction], options: dict[str, Any]) -> None:
+    async with FaultyHttpServer(reactions) as server:
+        with pytest.raises(RequestRejectedError, match="409: Conflict"):
+            async with writing(server, **options) as writer:
+                await writer.write({"id": 1})
+        assert len(server.received) == len(reactions)
+
+
+async def test_maps_and_broken_strings_of_a_batch_survive_the_search_for_a_row_at_fault() -> None:
+    text = pa.Array.from_buffers(pa.string(), 3, pa.array([b"\xff", b"b", b"c"]).buffers())
+    tags = pa.array([[("a", 1)], [], [("c", None)]], pa.map_(pa.string(), pa.int32()))
+    times = pa.array([0, 0, 86_400_000_000], pa.int64()).view(pa.time64("us"))
+    batch = pa.RecordBatch.from_arrays([text, tags, times], ["text", "tags", "at"])
+    async with FaultyHttpServer() as server:
+        async with writing(server) as writer:
+            with pytest.raises(ConversionError, match=r"element 2: ValueError: .*no time of day"):
+                await writer.write_batch(batch)
+    (request,) = server.received
+    assert json.loads(request.body) == [
+        {"text": "\ufffd", "tags": {"a": 1}, "at": "00:00:00"},
+        {"text": "b", "tags": {}, "at": "00:00:00"},
+    ]
 
 
 async def test_without_idempotency_key_the_header_is_not_sent() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import ssl
+import sys
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -232,3 +234,28 @@ async def test_an_authority_in_the_environment_is_trusted(tmp_path: Path, monkey
     async with tls_server(authority) as port:
         async with SlotTransport(HttpOptions(url=f"https://localhost:{port}/in")) as transport:
             assert (await transport.send(b"[1]", {})).status == 200
+
+
+async def test_what_the_client_refuses_to_send_is_an_error_without_the_headers_value() -> None:
+    secret = "".join(["s3", "cret"])  # not as it stands: a traceback quotes this line
+    async with connected() as (server, transport):
+        with pytest.raises(RequestError) as raised:
+            await transport.send(b"[1]", {"X-Key": f"{secret}\n"})
+        assert server.received == []
+    assert raised.value.code == "INVALID_REQUEST"
+    assert "no request can be sent to host '127.0.0.1'" in str(raised.value)
+    assert secret not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:s3cret@host:1", "gopher://me:s3cret@host:1", "http://host:s3cret"])
+async def test_a_proxy_that_the_client_cannot_use_is_an_error_of_its_own(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    async with SlotTransport(HttpOptions(url="http://api.example.com/in")) as transport:
+        with pytest.raises(RequestError) as raised:
+            await transport.send(b"[1]", {})
+    assert raised.value.code == "PROXY"
+    assert "names a proxy that cannot be used for host 'api.example.com', port 80" in str(raised.value)
+    assert "s3cret" not in "".join(traceback.format_exception(raised.value))

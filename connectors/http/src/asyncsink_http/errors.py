@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 
 from asyncsink.errors import RequestError
 from asyncsink.failures import ErrorTable
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.redaction import redact
 
 CONNECT = "CONNECT"
 """No connection came about."""
@@ -17,11 +17,14 @@ CERTIFICATE = "CERTIFICATE"
 """The server's TLS certificate is not trusted."""
 INVALID_REQUEST = "INVALID_REQUEST"
 """The client refused to send the request."""
-
-_MESSAGE_CHARACTERS = 200
+PROXY = "PROXY"
+"""The environment names a proxy that the client cannot use."""
+IN_PROGRESS = "409_IN_PROGRESS"
+"""A 409 for a request that is sent again under its idempotency key: the earlier sending may still be at work."""
 
 _CREDENTIALS = "Check bearerToken, or username and password, or header.Authorization."
 _REDIRECTION = "Redirects are not followed: set url to the address that answers itself."
+_WRONG_ROWS = "Check that the columns, body and contentType are what the address takes."
 _NOT_THE_ROWS = "The server refuses every request of this kind: ask its operator what it expects."
 
 _FATAL_STATUSES = {
@@ -52,16 +55,23 @@ _THROTTLED_STATUSES = {"429"}
 _REJECTED_STATUSES = (
     {str(status) for status in range(400, 500)} - {*_FATAL_STATUSES} - _RETRYABLE_STATUSES - _THROTTLED_STATUSES
 )
+_REJECTED_REMEDIES = {
+    "400": _WRONG_ROWS,
+    "413": "Lower maxBatchSize or maxBatchSizeInBytes; a row that is too large by itself has to become shorter.",
+    "422": _WRONG_ROWS,
+}
 
 ERRORS = ErrorTable.of(
     throttled=_THROTTLED_STATUSES,
-    retryable=_RETRYABLE_STATUSES | {CONNECT, CONNECTION_LOST},
+    retryable=_RETRYABLE_STATUSES | {CONNECT, CONNECTION_LOST, IN_PROGRESS},
     rejected=_REJECTED_STATUSES,
     fatal={
         **_FATAL_STATUSES,
         CERTIFICATE: "Check the host in url, or name the file with the authority that signed the certificate in the "
         "environment variable SSL_CERT_FILE where the tasks run.",
         INVALID_REQUEST: "Check url and the header.* options.",
+        PROXY: "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY where the tasks run: http:// and https:// work as they "
+        "are, socks5:// needs httpx[socks] to be installed there.",
     },
 )
 
@@ -71,17 +81,18 @@ def is_stored(status: int) -> bool:
     return 200 <= status < 300 and status != HTTPStatus.MULTI_STATUS
 
 
-def refusal(options: HttpOptions, status: int, reason: str, text: str, retry_after_s: float | None) -> RequestError:
-    """The error for an answer that does not say stored; `text` is what the server says in its body."""
+def refusal(
+    options: HttpOptions, status: int, reason: str, text: str, retry_after_s: float | None, *, resent: bool = False
+) -> RequestError:
+    """The error for an answer that does not say stored; `text` is what the server says in its body.
+
+    :param resent: whether the request was sent before under the same idempotency key. A 409 may then speak of that
+        earlier sending, which is still at work (IETF draft idempotency-key-header, 2.6), and not of the rows
+    """
     said = redact(text, options)
     quoted = f'; the server says "{said}"' if said else ""
     message = f"{reason or 'no reason given'} from {options.method} {options.shown_url}{quoted}."
-    return RequestError(str(status), message, retry_after_s)
-
-
-def redact(text: str, options: HttpOptions) -> str:
-    """The first 200 characters of a text in one line, without the secrets among the options."""
-    for secret in options.secrets:
-        text = text.replace(secret, "***")
-    line = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text).strip()
-    return line if len(line) <= _MESSAGE_CHARACTERS else line[: _MESSAGE_CHARACTERS - 1] + "…"
+    if resent and status == HTTPStatus.CONFLICT:
+        return RequestError(IN_PROGRESS, message, retry_after_s)
+    remedy = _REJECTED_REMEDIES.get(str(status))
+    return RequestError(str(status), f"{message} {remedy}" if remedy else message, retry_after_s)

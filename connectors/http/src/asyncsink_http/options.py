@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.options import ConnectorOptions, option
+from asyncsink.options import Alias, ConnectorOptions, option
 
 Body = Literal["json-array", "ndjson", "single"]
 
@@ -19,8 +19,6 @@ CONTENT_TYPES: Mapping[str, str] = {
     "single": "application/json",
 }
 
-# Spark's default of spark.redaction.regex, and the headers that carry credentials under other names.
-_SECRET_NAME = re.compile(r"secret|password|token|access[.-]?key|api[._-]?key|authorization|cookie|credential", re.I)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110, 5.5: no line break, nothing beyond Latin-1
 
@@ -43,13 +41,14 @@ class HttpOptions(ConnectorOptions):
     refused: ClassVar[Mapping[str, str]] = {
         "http.sink.writer.request.mode": "set body=json-array for Flink's 'batch', body=single for its 'single'",
         "http.sink.request.batch.size": "set maxBatchSize, the rows of a request",
-        "http.sink.request.timeout": "set requestTimeout, for example 30s",
         "http.sink.writer.thread-pool.size": "requests need no threads; set maxInFlightRequests",
         "http.sink.error.code": "a request counts as stored on 2xx only; the README lists what follows each status",
         "http.sink.error.code.exclude": "a request counts as stored on 2xx only; the README lists what follows "
         "each status",
         "http.security.cert.server": "set the environment variable SSL_CERT_FILE where the tasks run",
     }
+
+    lent: ClassVar[Mapping[str, Alias]] = {"requestTimeout": Alias("http.sink.request.timeout", unit="s")}
 
     url: str = option(doc="Address that every request goes to, with the scheme http or https.")
     method: Literal["POST", "PUT", "PATCH"] = option("POST", doc="Method of every request.", aliases=["insert-method"])
@@ -72,8 +71,8 @@ class HttpOptions(ConnectorOptions):
     password: str | None = option(None, doc="Password for basic authentication; needs username too.", secret=True)
     idempotency_key: bool = option(
         True,
-        doc="Send the header Idempotency-Key: the same value whenever the same rows are sent again as one request, "
-        "with body=single also when Spark replays a micro-batch.",
+        doc="Send the header Idempotency-Key: the same value whenever the same rows are sent again as one request. "
+        "With body=single it is made of the row's place and content, and Spark's replay of a micro-batch repeats it.",
     )
     connect_timeout_s: float = option(10.0, doc="Time for opening a connection, TLS included.", unit="s")
 
@@ -82,10 +81,8 @@ class HttpOptions(ConnectorOptions):
         for name, value in self.headers.items():
             self._check_header(name, value)
         for option_name, text in (("contentType", self.content_type), ("bearerToken", self.bearer_token)):
-            if text is not None and not _HEADER_VALUE.fullmatch(text):
-                raise ConfigurationError(
-                    f"option '{option_name}' holds a line break or a character beyond Latin-1; a header allows neither"
-                )
+            if text is not None:
+                _check_header_value(option_name, text)
         self._check_auth()
         if self.connect_timeout_s <= 0:
             raise ConfigurationError(
@@ -98,19 +95,11 @@ class HttpOptions(ConnectorOptions):
         parts = urlsplit(self.url)
         return urlunsplit(parts._replace(query="***" if parts.query else "", fragment=""))
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """Every value that no message may show, longest first."""
-        headers = (value for name, value in self.headers.items() if _SECRET_NAME.search(name))
-        values = {self.bearer_token, self.password, urlsplit(self.url).query, *headers} - {None, ""}
-        return tuple(sorted((value for value in values if value), key=len, reverse=True))
-
     def __repr__(self) -> str:
-        headers = {name: "***" if _SECRET_NAME.search(name) else value for name, value in self.headers.items()}
         shown = {
             **self.__dict__,
             "url": self.shown_url,
-            "headers": headers,
+            "headers": dict.fromkeys(self.headers, "***"),
             "bearer_token": self.bearer_token and "***",
             "password": self.password and "***",
         }
@@ -120,8 +109,8 @@ class HttpOptions(ConnectorOptions):
         parts = self._split_url()
         if parts.scheme.lower() not in ("http", "https"):
             raise ConfigurationError(
-                f"option 'url' = {self._url_in_error()!r} has the scheme {parts.scheme!r}; it must be http or https, "
-                "as in https://api.example.com/rows"
+                f"option 'url' = {self._url_in_error()!r} has the scheme {_scheme(self.url)!r}; it must be http or "
+                "https, as in https://api.example.com/rows"
             )
         if parts.username is not None or parts.password is not None:
             raise ConfigurationError(
@@ -141,23 +130,25 @@ class HttpOptions(ConnectorOptions):
         try:
             parts = urlsplit(self.url)
             parts.port  # noqa: B018 - raises ValueError where it is no port
-        except ValueError as error:
+        except ValueError:
+            # Neither the text nor the error, which quotes it: what stands for a port may be a password.
             raise ConfigurationError(
-                f"option 'url' = {self._url_in_error()!r} is no URL ({error}); write for example "
-                "https://api.example.com/rows"
+                f"option 'url', of scheme {_scheme(self.url)!r}, is no URL: its host or its port cannot be read; write "
+                "for example https://api.example.com/rows"
             ) from None
         return parts
 
     def _url_in_error(self) -> str:
-        return re.sub(r"//[^/@]*@", "//***@", self.url.partition("?")[0])
+        """The URL without what may be a secret: a query, and all but the scheme where there may be user info."""
+        if "@" in self.url:
+            return f"{_scheme(self.url)}://***" if _scheme(self.url) else "***"
+        shown = re.split(r"[?#]", self.url, maxsplit=1)[0]
+        return re.sub(r":(?!//)(?!\d{1,5}(?:/|$))[^/]*", ":***", shown)
 
     def _check_header(self, name: str, value: str) -> None:
         if not _HEADER_NAME.fullmatch(name):
             raise ConfigurationError(f"option 'header.{name}' names no header; letters, digits and - are allowed")
-        if not _HEADER_VALUE.fullmatch(value):
-            raise ConfigurationError(
-                f"option 'header.{name}' holds a line break or a character beyond Latin-1; a header allows neither"
-            )
+        _check_header_value(f"header.{name}", value)
         remedy = _OWN_HEADERS.get(name.lower())
         if remedy is not None and (name.lower() != "idempotency-key" or self.idempotency_key):
             raise ConfigurationError(f"option 'header.{name}' is not for you to set: {remedy}")
@@ -176,3 +167,20 @@ class HttpOptions(ConnectorOptions):
         given_ways = [f"'{name}'" for name, is_given in ways.items() if is_given]
         if len(given_ways) > 1:
             raise ConfigurationError(f"options {' and '.join(given_ways)} both say who sends; give one of them")
+
+
+def _scheme(url: str) -> str:
+    """What stands before ``://``; without that a colon may belong to a user's name and password."""
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
+    return found[1] if found else ""
+
+
+def _check_header_value(option_name: str, value: str) -> None:
+    if not _HEADER_VALUE.fullmatch(value):
+        raise ConfigurationError(
+            f"option '{option_name}' holds a line break or a character beyond Latin-1; a header allows neither"
+        )
+    if value != value.strip(" \t"):
+        raise ConfigurationError(
+            f"option '{option_name}' begins or ends with a blank, which no header can carry; take it away"
+        )

@@ -77,7 +77,8 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
         if is_stored(answer.status):
             return RequestResult.OK
         wait_s = retry_after_s(answer.headers)
-        raise refusal(options, answer.status, answer.reason, answer.text, wait_s)
+        resent = options.idempotency_key and entries.attempt > 1
+        raise refusal(options, answer.status, answer.reason, answer.text, wait_s, resent=resent)
 
     def open(
         self,

@@ -8,6 +8,7 @@ ones, the one that was used last first, so that only as many stay warm as are ne
 from __future__ import annotations
 
 import logging
+import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,8 +22,9 @@ import httpx
 
 from asyncsink.errors import RequestError
 from asyncsink_http.auth import authorization
-from asyncsink_http.errors import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, redact
+from asyncsink_http.errors import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
 from asyncsink_http.options import CONTENT_TYPES, HttpOptions
+from asyncsink_http.redaction import redact
 
 _MAX_ANSWER_BYTES = 64 * 1024
 _CLOSE_TIMEOUT_S = 2.0
@@ -106,7 +108,9 @@ class SlotTransport:
                 finally:
                     await response.aclose()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise self._request_error(error) from error
+                failure = self._request_error(error)
+                # What httpx refuses it quotes, and that may be a header's value.
+                raise failure from None if failure.code == INVALID_REQUEST else error
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[httpx.AsyncClient]:
@@ -123,19 +127,26 @@ class SlotTransport:
         self._free.append(client)
 
     def _new_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            headers=self._headers,
-            timeout=self._timeout,
-            verify=self._ssl_context,
-            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
-            cookies=CookieJar(_NO_COOKIES),
-        )
+        try:
+            return httpx.AsyncClient(
+                headers=self._headers,
+                timeout=self._timeout,
+                verify=self._ssl_context,
+                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+                cookies=CookieJar(_NO_COOKIES),
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            # A client asks the environment for proxies when it is made, and its errors quote their addresses.
+            raise RequestError(PROXY, f"{_EVENTS[PROXY]} {self._peer} ({type(error).__name__}).") from None
 
     def _request_error(self, error: Exception) -> RequestError:
         code = next(code for kind, code in _CODES if isinstance(error, kind))
         if code == CONNECT and _certificate_error(error) is not None:
             code = CERTIFICATE
-        said = redact(str(error), self._options) or type(error).__name__
+        text = str(error)
+        if code == INVALID_REQUEST:
+            text = re.split(r"[:\s]+b?['\"]", text, maxsplit=1)[0]
+        said = redact(text, self._options) or type(error).__name__
         return RequestError(code, f"{_EVENTS[code]} {self._peer}: {said.rstrip('.')}.")
 
     @property
@@ -165,6 +176,7 @@ _EVENTS = {
     CONNECTION_LOST: "the connection broke before the answer of",
     CERTIFICATE: "the certificate is not trusted of",
     INVALID_REQUEST: "no request can be sent to",
+    PROXY: "the environment names a proxy that cannot be used for",
 }
 
 
