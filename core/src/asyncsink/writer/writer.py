@@ -46,31 +46,6 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     A fatal error surfaces once, at the next call; later calls raise :class:`WriterFailedError`.
     """
 
-    __slots__ = (
-        "_accepted",
-        "_apply",
-        "_asked",
-        "_closed",
-        "_config",
-        "_context",
-        "_engine",
-        "_entered",
-        "_flushes",
-        "_init",
-        "_intake",
-        "_life",
-        "_max_record",
-        "_restored",
-        "_seen",
-        "_settlement",
-        "_size_of",
-        "_state",
-        "_statistics",
-        "_tail",
-        "_thread",
-        "_warned",
-    )
-
     def __init__(
         self,
         sink: AsyncSink[InputT, EntryT, Any],
