@@ -15,6 +15,7 @@ from asyncsink import (
     DeliveryError,
     EntryBlock,
     InitContext,
+    WriterClosedError,
     WriterFailedError,
     WriterInitContext,
     WriterStatistics,
@@ -82,8 +83,18 @@ class RecordedWriter:
             await self._watched(lambda: self.writer.__aexit__(kind, error, trace))
             left = error is None and not self._closing
         finally:
+            self._note_unseen_failure()
             self.snapshot()
             self.history.add(Gone(anyio.current_time(), self.number, left))
+
+    def _note_unseen_failure(self) -> None:
+        """A writer that is left with an exception keeps a failure of its own to itself; any call tells of it."""
+        try:
+            self.writer.write_nowait(None)
+        except (DeliveryError, WriterFailedError):
+            self.history.add(Failed(anyio.current_time(), self.number))
+        except WriterClosedError:
+            return
 
     def closing(self) -> None:
         """Say that the writer is about to be closed or killed: its requests may be cut from now on."""
