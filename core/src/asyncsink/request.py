@@ -49,6 +49,18 @@ class RequestEntries(Sequence[EntryT], Generic[EntryT]):
     def block(self) -> EntryBlock[EntryT]:
         """The entries as one block, merged when it is first asked for."""
 
+    @abstractmethod
+    def _entry(self, index: int) -> EntryT:
+        """The entry at an index from 0 to before the number of entries."""
+
+    def __getitem__(self, index: Any, /) -> Any:
+        count = len(self)
+        if isinstance(index, slice):
+            return [self._entry(each) for each in range(*index.indices(count))]
+        if not -count <= index < count:
+            raise IndexError(f"a request of {count} entries has no index {index}")
+        return self._entry(index % count)
+
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
@@ -107,10 +119,5 @@ class ListRequestEntries(RequestEntries[EntryT]):
     def __len__(self) -> int:
         return len(self._block)
 
-    def __getitem__(self, index: Any, /) -> Any:
-        if isinstance(index, slice):
-            return [self._block[i] for i in range(*index.indices(len(self._block)))]
-        size = len(self._block)
-        if not -size <= index < size:
-            raise IndexError(f"a request of {size} entries has no index {index}")
-        return self._block[index % size]
+    def _entry(self, index: int) -> EntryT:
+        return self._block[index]

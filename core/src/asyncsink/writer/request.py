@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from asyncsink.blocks import EntryBlock, merge
 from asyncsink.request import RequestEntries
@@ -101,13 +101,10 @@ class InFlightRequest(RequestEntries[EntryT]):
         for piece in self.pieces:
             yield from piece.block.slice(piece.start, piece.stop)
 
-    def __getitem__(self, index: Any, /) -> Any:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(self._count))]
-        if not -self._count <= index < self._count:
-            raise IndexError(f"a request of {self._count} entries has no index {index}")
-        piece, offset = self.place(index % self._count)
-        return piece.block[offset]
+    def _entry(self, index: int) -> EntryT:
+        piece, at = self.place(index)
+        entry: EntryT = piece.block[at]
+        return entry
 
     def place(self, index: int) -> tuple[Run, int]:
         """The piece that holds an entry, and its index in that piece's block."""
