@@ -239,7 +239,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             await self._room(1)
             stop = min(len(elements), start + self._config.max_buffered_requests - self._engine.waiting_count)
             part = elements if stop - start == len(elements) else elements[start:stop]
-            await self._write_run(part, at(context, first + start), self._intake.converter.apply_many)
+            if not await self._write_run(part, at(context, first + start), self._intake.converter.apply_many):
+                for sequence, element in enumerate(part, first + start):
+                    await self.write(element, at(context, sequence))
             start = stop
 
     async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
@@ -251,30 +253,20 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         apply_batch = getattr(self._intake.converter, "apply_batch", None)
         if apply_batch is None:
             await self.write_many(batch.to_pylist(), context)
-        else:
-            first = self._intake.offer(len(batch), context)
-            await self._write_rows(batch, at(context, first), apply_batch)
-
-    async def _write_rows(self, batch: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
-        """Convert a batch at once, or row by row where that fails, to find the one at fault."""
-        first = context.sequence
-        block = self._intake.convert_run(batch, context, convert)
-        if block is not None:
-            await self.write_block(block)
             return
-        for row in range(len(batch)):
-            await self._room(1)
-            await self.write_block(self._intake.convert_row(batch.slice(row, 1), at(context, first + row), convert))
+        first = self._intake.offer(len(batch), context)
+        if not await self._write_run(batch, at(context, first), apply_batch):
+            for row in range(len(batch)):
+                await self._room(1)
+                alone = at(context, first + row)
+                await self.write_block(self._intake.convert_row(batch.slice(row, 1), alone, apply_batch))
 
-    async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> None:
-        """Convert a run at once, or element by element where that fails, to find the one at fault."""
-        first = context.sequence
+    async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> bool:
+        """Convert a run at once and accept it; False where converting fails, and the one at fault has to be found."""
         block = self._intake.convert_run(run, context, convert)
         if block is not None:
             await self.write_block(block)
-            return
-        for offset, element in enumerate(run):
-            await self.write(element, at(context, first + offset))
+        return block is not None
 
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
         """Accept a block of converted entries, in slices as room comes. A cancelled call has accepted a prefix.
