@@ -42,7 +42,9 @@ class Alarm:
     async def run(self) -> None:
         """Ring for ever; ended by cancelling its task."""
         while True:
-            self.target_s = self._next_s()
+            # What was asked for while it rang stays asked for: by a clock that does not stand still it may have come
+            # since, and then it is no longer among the times that are still to come.
+            self.target_s = min(self.target_s, self._next_s())
             with anyio.CancelScope(deadline=self.target_s) as self._scope:
                 await anyio.sleep_forever()
             self._scope, self.target_s = None, inf
