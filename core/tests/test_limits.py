@@ -155,6 +155,16 @@ def test_without_reason_of_its_own_a_strategy_never_delays() -> None:
     assert RateLimit.aimd().make(DEFAULTS).delay_s(request(1)) == 0.0
 
 
+def test_an_ending_that_says_nothing_about_load_gives_back_and_moves_nothing() -> None:
+    strategy = RateLimit.aimd(initial=40).make(DEFAULTS)
+    for failed in (0, 40):
+        strategy.register_in_flight_request(request(40))
+        assert strategy.should_block(request(1))
+        strategy.register_completed_request(result(40, failed)._replace(ignored=True))
+        assert not strategy.should_block(request(40))
+        assert budget(strategy) == 40
+
+
 def test_a_successor_starts_from_the_mean_of_what_was_learned() -> None:
     strategy = RateLimit.aimd().make(DEFAULTS)
     strategy.seed([b"congestion:100", b"congestion:300", b"something else", b"congestion:x"])

@@ -36,6 +36,8 @@ class CongestionControlRateLimitingStrategy(RateLimitingStrategy):
     def register_completed_request(self, info: ResultInfo) -> None:
         self._requests -= 1
         self._records -= info.batch_size
+        if info.ignored:
+            return
         scale = self._scaling.scale_down if info.failed else self._scaling.scale_up
         self._budget = scale(self._budget)
 

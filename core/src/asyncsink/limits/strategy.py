@@ -22,6 +22,8 @@ class ResultInfo(NamedTuple):
     """A request that has ended, in whatever way: answered, in part, throttled, cut at its deadline, cancelled.
 
     `failed` counts the entries that were not stored, `throttled` those among them that the service throttled.
+    `ignored` is set where the ending says nothing about load: the writer was closed or cancelled, or the service
+    refused what the entries hold. A strategy gives back what the request held and learns nothing from it.
     """
 
     batch_size: int
@@ -31,6 +33,7 @@ class ResultInfo(NamedTuple):
     request_start_s: float
     now_s: float
     retry_after_s: float | None
+    ignored: bool = False
 
 
 class RateLimitingStrategy(ABC):
