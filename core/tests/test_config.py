@@ -72,7 +72,7 @@ def test_a_time_must_be_a_number(name: str, value: object, kind: str) -> None:
 @pytest.mark.parametrize("name", TIMES)
 def test_infinity_and_whole_numbers_are_legal_times(name: str) -> None:
     for value in (inf, 3):
-        times: dict[str, Any] = {name: value}
+        times: dict[str, Any] = {name: value, "stall_timeout_s": None}
         assert getattr(AsyncSinkWriterConfig(**times), name) == value
 
 
@@ -100,8 +100,43 @@ def test_the_buffer_must_hold_a_batch_of_bytes() -> None:
     assert AsyncSinkWriterConfig(max_buffered_size_in_bytes=100, **sizes)
 
 
-def test_only_what_is_there_is_accepted_for_rejected_entries() -> None:
-    assert message(on_rejected="dead_letter") == "on_rejected = 'dead_letter' is not known; it must be 'fail'"
+def test_what_follows_a_rejected_entry_is_one_of_three() -> None:
+    allowed = "it must be one of 'fail', 'dead_letter', 'drop'"
+    assert message(on_rejected="ignore") == f"on_rejected = 'ignore' is not known; {allowed}"
+    assert AsyncSinkWriterConfig(on_rejected="drop").on_rejected == "drop"
+
+
+def test_dead_letters_need_a_place() -> None:
+    assert message(on_rejected="dead_letter") == (
+        "on_rejected = 'dead_letter' needs to know where dead letters go; set dead_letters, such as "
+        "DeadLetterFiles(path)"
+    )
+
+
+def test_the_order_is_none_or_that_of_keys() -> None:
+    assert message(ordering="total") == "ordering = 'total' is not known; it must be one of 'none', 'key'"
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, True, "0.1", nan])
+def test_the_share_of_rejected_entries_lies_between_0_and_1(share: Any) -> None:
+    assert message(max_rejected=share) == f"max_rejected = {share!r} must be a share between 0 and 1"
+    assert AsyncSinkWriterConfig(max_rejected=1).max_rejected == 1
+
+
+@pytest.mark.parametrize("changes", [{"request_timeout_s": 60.0}, {"retry": RetryPolicy(timeout_s=60.0)}])
+def test_a_stall_lasts_longer_than_a_request_and_than_the_destinations_time(changes: dict[str, Any]) -> None:
+    name = "request_timeout_s" if "request_timeout_s" in changes else "retry.timeout_s"
+    changes = {"request_timeout_s": 1.0, "retry": RetryPolicy(timeout_s=1.0)} | changes
+    assert message(stall_timeout_s=60.0, **changes) == (
+        f"stall_timeout_s = 60.0 must be larger than {name} = 60.0; raise the former or lower the latter, or set "
+        "stall_timeout_s to None"
+    )
+    for stall_s in (60.1, inf, None):
+        assert AsyncSinkWriterConfig(stall_timeout_s=stall_s, **changes).stall_timeout_s == stall_s
+
+
+def test_failing_on_a_timeout_is_yes_or_no() -> None:
+    assert message(fail_on_timeout="yes") == "fail_on_timeout = 'yes' must be True or False"
 
 
 def test_rate_limit_and_retry_must_be_descriptions() -> None:

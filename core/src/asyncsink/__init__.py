@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncsink.accounting import Accounting
 from asyncsink.async_sink import AsyncSink
 from asyncsink.blocks import EntryBlock, ListBlock
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
 from asyncsink.context import Column, InitContext, Schema, WriteContext, WriterInitContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import (
+    AccountingError,
     AsyncSinkError,
     ConfigurationError,
     ConnectorLoadError,
     ConnectorNotFoundError,
     ConversionError,
+    DeadLetterError,
     DeliveryError,
     DestinationUnavailableError,
     FatalRequestError,
@@ -27,7 +30,10 @@ from asyncsink.errors import (
     RejectedEntryError,
     RequestError,
     RequestRejectedError,
+    RequestTimedOutError,
     SchemaError,
+    StalledError,
+    TooManyRejectedError,
     WouldBlock,
     WriterClosedError,
     WriterError,
@@ -60,6 +66,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AIMDScalingStrategy",
+    "Accounting",
+    "AccountingError",
     "Alias",
     "AsyncSink",
     "AsyncSinkError",
@@ -76,6 +84,7 @@ __all__ = [
     "ConnectorOptions",
     "ConversionError",
     "DataclassSerializer",
+    "DeadLetterError",
     "DeliveryError",
     "DestinationUnavailableError",
     "ElementConverter",
@@ -99,6 +108,7 @@ __all__ = [
     "RequestInfo",
     "RequestRejectedError",
     "RequestResult",
+    "RequestTimedOutError",
     "ResultInfo",
     "RetryPolicy",
     "ScalingStrategy",
@@ -107,6 +117,8 @@ __all__ = [
     "SimpleVersionedSerializer",
     "Sink",
     "SinkWriter",
+    "StalledError",
+    "TooManyRejectedError",
     "WouldBlock",
     "WriteContext",
     "WriterClosedError",

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from math import isnan
-from typing import Any, Literal
+from math import inf, isnan
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.limits.description import RateLimit
+
+if TYPE_CHECKING:
+    from asyncsink.dead_letters import DeadLetterStore
+
+OnRejected = Literal["fail", "dead_letter", "drop"]
+Ordering = Literal["none", "key"]
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -53,9 +59,19 @@ class AsyncSinkWriterConfig:
     :param max_time_in_buffer_s: seconds after which an incomplete batch goes anyway
     :param max_record_size_in_bytes: bytes an entry
     :param request_timeout_s: seconds after which an answer is no longer waited for
+    :param fail_on_timeout: whether the writer fails then; it sends the request again otherwise
     :param rate_limit: how the requests under way adapt to what the service bears
     :param retry: what follows a failure
-    :param on_rejected: what follows an entry that can never be delivered: ``"fail"``
+    :param on_rejected: what follows an element that can never be delivered: the writer fails, keeps it in
+        `dead_letters`, or drops it and counts it
+    :param max_rejected: the share of the elements beyond which the writer fails whatever `on_rejected` says; judged
+        at each flush, of at least 100 elements
+    :param ordering: ``"key"`` keeps the entries of a key in order, with many requests in flight; the sink must say
+        what the key is. A key then has at most one request in flight, and a request of a sink that does not store
+        requests whole holds at most one entry of each key: with few keys that is slow
+    :param stall_timeout_s: seconds without an acknowledgement, though entries wait, after which the writer fails with
+        its counters; None for never
+    :param dead_letters: where dead letters go, such as ``DeadLetterFiles("/data/dead")``
     :raises ConfigurationError: names the field, its value and the rule it breaks
     """
 
@@ -67,26 +83,55 @@ class AsyncSinkWriterConfig:
     max_time_in_buffer_s: float = 5.0
     max_record_size_in_bytes: int = 1 * MiB
     request_timeout_s: float = 60.0
+    fail_on_timeout: bool = False
     rate_limit: RateLimit = field(default_factory=RateLimit.aimd)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    on_rejected: Literal["fail"] = "fail"
+    on_rejected: OnRejected = "fail"
+    max_rejected: float = 0.1
+    ordering: Ordering = "none"
+    stall_timeout_s: float | None = 1800.0
+    dead_letters: DeadLetterStore | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name.endswith("_s"):
-                _check_number(each.name, value)
-            elif each.name.startswith("max_"):
+                if each.name != "stall_timeout_s" or value is not None:
+                    _check_number(each.name, value)
+            elif each.name.startswith("max_") and each.name != "max_rejected":
                 _check_number(each.name, value, whole=True)
         if not isinstance(self.rate_limit, RateLimit):
             raise ConfigurationError(f"rate_limit = {self.rate_limit!r} is no RateLimit; use RateLimit.aimd()")
         if not isinstance(self.retry, RetryPolicy):
             raise ConfigurationError(f"retry = {self.retry!r} is no RetryPolicy; use RetryPolicy(...)")
-        if self.on_rejected != "fail":
-            raise ConfigurationError(f"on_rejected = {self.on_rejected!r} is not known; it must be 'fail'")
+        if not isinstance(self.fail_on_timeout, bool):
+            raise ConfigurationError(f"fail_on_timeout = {self.fail_on_timeout!r} must be True or False")
         self._check_order("max_buffered_requests", "max_batch_size", strict=True)
         self._check_order("max_batch_size_in_bytes", "max_record_size_in_bytes")
         self._check_order("max_buffered_size_in_bytes", "max_batch_size_in_bytes")
+        self._check_stall()
+        self._check_rejecting()
+        _check_choice("ordering", self.ordering, get_args(Ordering))
+
+    def _check_stall(self) -> None:
+        stall_s = inf if self.stall_timeout_s is None else self.stall_timeout_s
+        for name, value in (("request_timeout_s", self.request_timeout_s), ("retry.timeout_s", self.retry.timeout_s)):
+            if stall_s <= value and stall_s < inf:
+                raise ConfigurationError(
+                    f"stall_timeout_s = {self.stall_timeout_s} must be larger than {name} = {value}; "
+                    "raise the former or lower the latter, or set stall_timeout_s to None"
+                )
+
+    def _check_rejecting(self) -> None:
+        _check_choice("on_rejected", self.on_rejected, get_args(OnRejected))
+        share = self.max_rejected
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ConfigurationError(f"max_rejected = {share!r} must be a share between 0 and 1")
+        if self.on_rejected == "dead_letter" and self.dead_letters is None:
+            raise ConfigurationError(
+                "on_rejected = 'dead_letter' needs to know where dead letters go; "
+                "set dead_letters, such as DeadLetterFiles(path)"
+            )
 
     def _check_order(self, larger: str, smaller: str, strict: bool = False) -> None:
         high, low = getattr(self, larger), getattr(self, smaller)
@@ -95,6 +140,12 @@ class AsyncSinkWriterConfig:
             raise ConfigurationError(
                 f"{larger} = {high} must be {rule} {smaller} = {low}; raise the former or lower the latter"
             )
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise ConfigurationError(f"{name} = {value!r} is not known; it must be one of {allowed}")
 
 
 def _check_number(name: str, value: Any, *, whole: bool = False, zero: bool = False) -> None:

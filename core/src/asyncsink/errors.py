@@ -14,7 +14,12 @@
      +- DeliveryError                            the destination did not take what was accepted
      |   +- RequestRejectedError                 it refused entries for what they hold
      |   +- FatalRequestError                    it gave an answer that no retry can mend
+     |   +- RequestTimedOutError                 it did not answer in time, and fail_on_timeout is set
      |   +- DestinationUnavailableError          it did not answer for longer than retry.timeout_s
+     |   +- StalledError                         nothing was acknowledged for stall_timeout_s
+     |   +- TooManyRejectedError                 it refused more than max_rejected of all entries
+     |   +- DeadLetterError                      dead letters cannot be kept
+     |   +- AccountingError                      the counts do not add up: a bug, found before rows are lost by it
      +- WriterError
          +- WriterFailedError                    a call after the writer has failed
          +- WriterClosedError                    a call after, or a wait cut short by, aclose
@@ -92,8 +97,28 @@ class FatalRequestError(DeliveryError):
     """The destination gave an answer that no retry can mend, such as missing permission; or the connector has a bug."""
 
 
+class RequestTimedOutError(DeliveryError):
+    """A request had no answer within ``request_timeout_s``, and ``fail_on_timeout`` is set (FLIP-451)."""
+
+
 class DestinationUnavailableError(DeliveryError):
     """No answer has stored or judged an entry for ``retry.timeout_s``."""
+
+
+class StalledError(DeliveryError):
+    """Nothing was acknowledged for ``stall_timeout_s`` though entries were waiting; the message holds the counters."""
+
+
+class TooManyRejectedError(DeliveryError):
+    """More than ``max_rejected`` of the entries could not be delivered: rather a mistake than bad rows."""
+
+
+class DeadLetterError(DeliveryError):
+    """Dead letters could not be written, so that the entries in them may not count as done."""
+
+
+class AccountingError(DeliveryError):
+    """``accepted + restored = acknowledged + dead_lettered + dropped + unacknowledged`` does not hold."""
 
 
 class WriterError(AsyncSinkError):

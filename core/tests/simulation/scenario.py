@@ -118,6 +118,7 @@ def _config(random: Random, patient: bool) -> AsyncSinkWriterConfig:
         max_batch_size_in_bytes=batch_bytes,
         max_buffered_size_in_bytes=batch_bytes * random.choice([1, 2, 4, 100]),
         max_time_in_buffer_s=random.choice([0.05, 0.5, 3.0]),
+        stall_timeout_s=None,
         max_record_size_in_bytes=record,
         request_timeout_s=random.choice([0.5, 1.0, 4.0]),
         rate_limit=random.choice(limits),
