@@ -1,20 +1,26 @@
-"""How a congestion-controlled budget moves."""
+"""How a congestion-controlled budget moves: FLIP-242's "how much"."""
 
 from __future__ import annotations
 
 from math import floor
 from typing import Protocol
 
+from asyncsink.limits.strategy import ResultInfo
+
 
 class ScalingStrategy(Protocol):
-    """Moves a budget after an answer (FLIP-242)."""
+    """Moves a budget after an answer (FLIP-242). Pure arithmetic; what it needs to know of time is in `result`.
 
-    def scale_up(self, current: int) -> int:
-        """The budget after a request that was stored whole."""
+    An instance belongs to one rate limiting strategy. Write your own with these two methods; the budget that they
+    return is kept between 1 and the ceiling of the rate limiting strategy.
+    """
+
+    def scale_up(self, current: int, result: ResultInfo) -> int:
+        """The budget after `result`, a request that was stored whole."""
         ...
 
-    def scale_down(self, current: int) -> int:
-        """The budget after a request of which something was not stored."""
+    def scale_down(self, current: int, result: ResultInfo) -> int:
+        """The budget after `result`, a request of which something was not stored."""
         ...
 
 
@@ -24,6 +30,7 @@ class AIMDScalingStrategy:
     :param ceiling: the largest budget
     :param increase: added by a success
     :param factor: multiplied by a failure, above 0 and below 1
+    :raises ValueError: a parameter is outside these bounds, or the ceiling below the increase
     """
 
     __slots__ = ("_ceiling", "_factor", "_increase")
@@ -37,9 +44,21 @@ class AIMDScalingStrategy:
             raise ValueError(f"ceiling = {ceiling} must be at least increase = {increase}")
         self._ceiling, self._increase, self._factor = ceiling, increase, factor
 
-    def scale_up(self, current: int) -> int:
+    def scale_up(self, current: int, result: ResultInfo | None = None) -> int:
         return min(self._ceiling, current + self._increase)
 
-    def scale_down(self, current: int) -> int:
+    def scale_down(self, current: int, result: ResultInfo | None = None) -> int:
         # Java's Math.round: half up, where Python's round goes to the even neighbour.
         return max(1, floor(current * self._factor + 0.5))
+
+
+class NoOpScalingStrategy:
+    """Leaves the budget as it is: a fixed bound of what is in flight."""
+
+    __slots__ = ()
+
+    def scale_up(self, current: int, result: ResultInfo | None = None) -> int:
+        return current
+
+    def scale_down(self, current: int, result: ResultInfo | None = None) -> int:
+        return current

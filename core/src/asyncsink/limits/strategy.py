@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+UNBOUNDED: Final = 2**31 - 1
+"""The `max_batch_size` of a strategy that does not bound batches: Flink's Integer.MAX_VALUE."""
 
 
 class RequestInfo(NamedTuple):
