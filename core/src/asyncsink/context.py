@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import uuid4
 
+from asyncsink.metrics.group import UNREGISTERED, MetricGroup
+
 if TYPE_CHECKING:
     from asyncsink.limits.limiter import LimiterCache
 
@@ -73,7 +75,8 @@ class InitContext(Protocol):
 
     `writer_id` is Spark's partition; `attempt` counts the runs of the same task; `query_id` and `batch_id` name the
     micro-batch; `restored_batch_id` is that of the state that is restored; `schema` that of the rows, if they have
-    one; `clients` is None where every writer makes its own client.
+    one; `clients` is None where every writer makes its own client. In `metric_group` the writer registers what it tells
+    of itself, and a connector what it wants to add.
     """
 
     @property
@@ -90,6 +93,8 @@ class InitContext(Protocol):
     def schema(self) -> Schema | None: ...
     @property
     def clients(self) -> ClientCache | None: ...
+    @property
+    def metric_group(self) -> MetricGroup: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +108,7 @@ class WriterInitContext:
     restored_batch_id: int | None = None
     schema: Schema | None = None
     clients: ClientCache | None = field(default=None, compare=False, repr=False)
+    metric_group: MetricGroup = field(default=UNREGISTERED, compare=False, repr=False)
 
 
 def idempotency_prefix(context: InitContext) -> str:

@@ -1,0 +1,145 @@
+"""What a writer tells of itself, under Flink's names and some more."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Protocol
+
+from asyncsink.metrics.group import MetricGroup
+from asyncsink.metrics.metric import ObservedCounter
+
+MOST_MARKS: Final = 4096
+MARK_EVERY_S: Final = 0.001
+MARK_HORIZON_S: Final = 900.0
+
+
+class WriterCounts(Protocol):
+    """The counts that are told, as :class:`~asyncsink.WriterStatistics` has them; other writers bring their own."""
+
+    @property
+    def accepted(self) -> int: ...
+    @property
+    def restored(self) -> int: ...
+    @property
+    def acknowledged(self) -> int: ...
+    @property
+    def dead_lettered(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def unacknowledged(self) -> int: ...
+    @property
+    def buffered_entries(self) -> int: ...
+    @property
+    def in_flight_entries(self) -> int: ...
+    @property
+    def in_flight_requests(self) -> int: ...
+    @property
+    def size_in_bytes(self) -> int: ...
+    @property
+    def requests(self) -> int: ...
+    @property
+    def retried_entries(self) -> int: ...
+    @property
+    def throttled_entries(self) -> int: ...
+    @property
+    def failed_requests(self) -> int: ...
+    @property
+    def max_batch_size(self) -> int | None: ...
+    @property
+    def last_send_time_s(self) -> float | None: ...
+
+
+COUNTERS: Final[dict[str, Callable[[WriterCounts], int]]] = {
+    "numRecordsIn": lambda counts: counts.accepted,
+    "numRecordsRestored": lambda counts: counts.restored,
+    "numRecordsAcknowledged": lambda counts: counts.acknowledged,
+    "numRecordsDeadLettered": lambda counts: counts.dead_lettered,
+    "numRecordsDropped": lambda counts: counts.dropped,
+    "numRecordsRejected": lambda counts: counts.dead_lettered + counts.dropped,
+    "numRecordsOutErrors": lambda counts: counts.retried_entries + counts.dead_lettered + counts.dropped,
+    "numRecordsSendErrors": lambda counts: counts.retried_entries + counts.dead_lettered + counts.dropped,
+    "numRecordsRetried": lambda counts: counts.retried_entries,
+    "numRecordsThrottled": lambda counts: counts.throttled_entries,
+    "numRequests": lambda counts: counts.requests,
+    "numRequestsFailed": lambda counts: counts.failed_requests,
+}
+GAUGES: Final[dict[str, Callable[[WriterCounts], Any]]] = {
+    "currentSendTime": lambda counts: None if counts.last_send_time_s is None else counts.last_send_time_s * 1000,
+    "numRecordsUnacknowledged": lambda counts: counts.unacknowledged,
+    "numRecordsBuffered": lambda counts: counts.buffered_entries,
+    "numRecordsInFlight": lambda counts: counts.in_flight_entries,
+    "numRequestsInFlight": lambda counts: counts.in_flight_requests,
+    "numBytesUnacknowledged": lambda counts: counts.size_in_bytes,
+    "rateLimit": lambda counts: counts.max_batch_size,
+}
+
+
+class WriterMetrics:
+    """Registers the metrics of one writer and measures its requests; the package's docstring has the table.
+
+    Counts are read off the writer when somebody asks. Per block there is one call, per request two, on the writer's
+    thread; where the group is not registered the writer makes none of these and no such object.
+
+    :param group: where to register; a successor in the same group takes the place of this writer
+    :param read: gives the writer's counts; called on any thread
+    :param max_batch_size: entries that fill a request
+    :ivar ended: to be called when a request has ended, with the seconds since it was started
+    """
+
+    __slots__ = ("_bytes", "_counts", "_fill", "_queued", "_records", "_sequences", "_share", "_times", "ended")
+
+    def __init__(self, group: MetricGroup, read: Callable[[], WriterCounts], max_batch_size: int) -> None:
+        self._counts = read
+        self._records = self._bytes = 0
+        self._share = 1 / max_batch_size
+        self._sequences: list[int] = []
+        self._times: list[float] = []
+        for name, of in COUNTERS.items():
+            group.counter(name, ObservedCounter(partial(self._read, of)))
+        for name, show in GAUGES.items():
+            group.gauge(name, partial(self._read, show))
+        for name in ("numRecordsOut", "numRecordsSend"):
+            group.counter(name, ObservedCounter(lambda: self._records))
+        for name in ("numBytesOut", "numBytesSend"):
+            group.counter(name, ObservedCounter(lambda: self._bytes))
+        self._fill = group.histogram("batchFillRatio").update
+        self._queued = group.histogram("queueTimeSeconds").update
+        self.ended: Callable[[float], None] = group.histogram("requestTimeSeconds").update
+
+    def accepted(self, sequence: int, now_s: float) -> None:
+        """A block was accepted; `sequence` is that of its first entry."""
+        times = self._times
+        if times and now_s - times[-1] < MARK_EVERY_S:
+            return  # its entries count as accepted with those just before
+        if len(times) >= MOST_MARKS:
+            self._thin_out(now_s)
+        self._sequences.append(sequence)
+        times.append(now_s)
+
+    def started(self, entries: int, size_in_bytes: int, first_sequence: int, now_s: float) -> None:
+        """A request is being sent, `first_sequence` being that of its oldest entry."""
+        self._records += entries
+        self._bytes += size_in_bytes
+        self._fill(entries * self._share)
+        at = bisect_right(self._sequences, first_sequence) - 1
+        if at >= 0:  # else it was accepted before all that is remembered
+            self._queued(now_s - self._times[at])
+
+    def close(self) -> None:
+        """Keep the last values, and let go of the writer."""
+        last = self._counts()
+        self._counts = lambda: last
+        self._sequences, self._times = [], []
+
+    def _read(self, of: Callable[[WriterCounts], Any]) -> Any:
+        return of(self._counts())
+
+    def _thin_out(self, now_s: float) -> None:
+        """Forget what is too old, and every other mark if that is not enough: bounded, at the price of precision."""
+        old = bisect_left(self._times, now_s - MARK_HORIZON_S)
+        del self._sequences[:old], self._times[:old]
+        if len(self._times) > MOST_MARKS // 2:
+            self._sequences, self._times = self._sequences[::2], self._times[::2]
