@@ -13,6 +13,9 @@ EntryT_co = TypeVar("EntryT_co", covariant=True)
 Routes = tuple[Sequence[Hashable], Sequence[int]]
 """The distinct routes of a block, and for each entry the index of its own among them."""
 
+RoutePart = tuple[Hashable | None, "EntryBlock[Any]", Sequence[int] | None]
+"""The entries of one route in a block of their own, and a number for each; None where the block is the whole one."""
+
 
 @runtime_checkable
 class EntryBlock(Protocol[EntryT_co]):
@@ -20,7 +23,8 @@ class EntryBlock(Protocol[EntryT_co]):
 
     All limits use :meth:`size_in_bytes`; there is no other measure of size. Keys and routes survive slice and take.
     A block type may define ``merged(blocks)``, a static method that joins blocks of its own type; the kernel uses it
-    where a request spans several blocks and its connector asks for one.
+    where a request spans several blocks and its connector asks for one. It may define ``split(first)`` as well, which
+    returns what :func:`split` does, if it knows a faster way; the kernel uses it for a block with routes.
     """
 
     def __len__(self) -> int: ...
@@ -152,6 +156,23 @@ def merge(blocks: Sequence[EntryBlock[EntryT]]) -> EntryBlock[EntryT]:
         return merged
     entries = [block[index] for block in blocks for index in range(len(block))]
     return ListBlock(entries, [size for block in blocks for size in sizes_of(block)])
+
+
+def split(block: EntryBlock[Any], first: int, routes: Routes) -> list[RoutePart]:
+    """A block by these routes, in order of first appearance, its entries numbered from `first`.
+
+    The parts are copies, so that one whose route is stuck does not keep the others in memory. A block of one route is
+    not copied.
+    """
+    distinct, indices = routes
+    places: dict[int, list[int]] = {}
+    for index, route in enumerate(indices):
+        places.setdefault(route, []).append(index)
+    if len(places) < 2:
+        return [(distinct[route], block, None) for route in places]
+    return [
+        (distinct[route], block.take(chosen), [first + index for index in chosen]) for route, chosen in places.items()
+    ]
 
 
 def fitting(block: EntryBlock[Any], start: int, stop: int, limit: int) -> int:

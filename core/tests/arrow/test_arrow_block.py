@@ -82,3 +82,27 @@ def test_merged_blocks_of_one_column_stay_in_arrow() -> None:
     merged = ArrowBlock.merged(blocks)
     assert isinstance(merged, ArrowBlock)
     assert merged.batch.column(0).to_pylist() == [b"b", b"b", b"b"]
+
+
+@pytest.mark.parametrize(
+    ("indices", "rule"),
+    [
+        ([0], "3 entries was given 1 routes"),
+        ([0, 1, 2], "indices of its 2 distinct routes; there are int64 values from 0 to 2"),
+        ([0, -1, 1], "values from -1 to 1"),
+        ([0.0, 1.0, 1.0], "there are float64 values"),
+    ],
+)
+def test_routes_that_are_not_indices_of_the_distinct_ones_are_refused(indices: list[Any], rule: str) -> None:
+    batch = pa.record_batch([pa.array([b"a", b"b", b"c"])], ["body"])
+    with pytest.raises(ValueError, match=rule):
+        ArrowBlock.of_column(batch, "body", routes=(("left", "right"), indices))
+
+
+def test_a_split_frees_the_entries_of_the_other_routes() -> None:
+    batch = pa.record_batch([pa.array([b"x" * 1000, b"kept", b"y" * 1000])], ["body"])
+    block: ArrowBlock[bytes] = ArrowBlock.of_column(batch, "body", routes=(("left", "right"), [0, 1, 0]))
+    (_, _, _), (route, part, numbers) = block.split(5)
+    assert isinstance(part, ArrowBlock)
+    assert (route, list(part), list(numbers or ()), part.routes()) == ("right", [b"kept"], [6], None)
+    assert part.batch.column(0).buffers()[2].size < 1000

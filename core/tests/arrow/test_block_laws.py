@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncsink.arrow import ArrowBlock
-from asyncsink.blocks import EntryBlock, ListBlock, merge
+from asyncsink.blocks import EntryBlock, ListBlock, RoutePart, merge, split
 
 Rows = list[tuple[bytes, str, int]]
 ROUTES = ("left", "right", None)
@@ -123,3 +123,27 @@ def test_merged_blocks_hold_all_entries_in_order(make: Callable[[Rows], EntryBlo
     expected = [row[0] for part in parts for row in part[len(part) // 3 :]]
     assert [merged[index] for index in range(len(merged))] == expected
     assert merged.size_in_bytes(0, len(merged)) == sum(map(len, expected))
+
+
+def split_of(block: EntryBlock[Any], first: int) -> list[RoutePart]:
+    routes = block.routes()
+    assert routes is not None
+    return block.split(first) if hasattr(block, "split") else split(block, first, routes)
+
+
+@given(data=rows, start=st.integers(0, 30), first=st.integers(0, 2**40))
+def test_a_split_gives_each_route_its_entries_with_their_sizes_keys_and_numbers_in_order(
+    make: Callable[[Rows], EntryBlock[bytes]], data: Rows, start: int, first: int
+) -> None:
+    rest = list(enumerate(data[min(start, len(data)) :], first))
+    block = make(data).slice(len(data) - len(rest), len(data))
+    parts = split_of(block, first)
+    assert [route for route, _, _ in parts] == list(dict.fromkeys(ROUTES[row[2]] for _, row in rest))
+    for route, part, numbers in parts:
+        expected = [(number, row) for number, row in rest if ROUTES[row[2]] == route]
+        assert list(part) == [value for _, (value, _, _) in expected]
+        assert [part.size_in_bytes(at, at + 1) for at in range(len(part))] == [len(row[0]) for _, row in expected]
+        assert list(part.keys() or ()) == [row[1] for _, row in expected]
+        assert (numbers is None) == (part is block) == (len(parts) == 1)
+        assert list(numbers or range(first, first + len(block))) == [number for number, _ in expected]
+        assert all(type(number) is int for number in numbers or ())

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from asyncsink.arrow.offsets import offsets_of_column, offsets_of_sizes
-from asyncsink.blocks import EntryBlock, ListBlock, Routes, sizes_of
+from asyncsink.arrow.routes import checked, grouped
+from asyncsink.blocks import EntryBlock, ListBlock, RoutePart, Routes, sizes_of
 
 EntryT = TypeVar("EntryT")
 
@@ -25,7 +26,8 @@ class ArrowBlock(Generic[EntryT]):
     :param entry_of: makes the entry of a row from the batch and the row's index in it
     :param sizes: bytes of each entry, as the service counts them; an int64 array is taken as it is
     :param keys: the key of each entry, or None
-    :param routes: the distinct routes and the index of each entry's own, or None
+    :param routes: the distinct routes and the index of each entry's own, or None; an array is taken as it is
+    :raises ValueError: there is not one size, or one route among the distinct ones, for each row
     """
 
     __slots__ = ("_batch", "_entry_of", "_keys", "_offsets", "_routes", "_start", "_stop")
@@ -76,7 +78,7 @@ class ArrowBlock(Generic[EntryT]):
         stop: int,
     ) -> None:
         self._batch, self._entry_of, self._offsets = batch, entry_of, offsets
-        self._keys, self._routes = keys, routes
+        self._keys, self._routes = keys, None if routes is None else checked(routes, batch.num_rows)
         self._start, self._stop = start, stop
 
     @property
@@ -117,20 +119,37 @@ class ArrowBlock(Generic[EntryT]):
     def slice(self, start: int, stop: int) -> ArrowBlock[EntryT]:
         part: ArrowBlock[EntryT] = ArrowBlock.__new__(ArrowBlock)
         base = self._start
-        part._set(self._batch, self._entry_of, self._offsets, self._keys, self._routes, base + start, base + stop)
+        part._batch, part._entry_of, part._offsets = self._batch, self._entry_of, self._offsets
+        part._keys, part._routes = self._keys, self._routes
+        part._start, part._stop = base + start, base + stop
         return part
 
     def take(self, indices: Sequence[int]) -> ArrowBlock[EntryT]:
         chosen = np.asarray(indices, dtype=np.int64)
+        part = self._taken(chosen, self._sizes())
+        if self._routes is not None:
+            part._routes = self._routes[0], self._routes[1][chosen + self._start]
+        return part
+
+    def _taken(self, chosen: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> ArrowBlock[EntryT]:
+        """A copy of the entries at `chosen` without their routes."""
         rows = chosen + self._start
-        keys, routes = self._keys, self._routes
-        return ArrowBlock(
-            self._batch.take(pa.array(rows)),
-            self._entry_of,
-            self._sizes()[chosen],
-            None if keys is None else [keys[row] for row in rows],
-            None if routes is None else (routes[0], [routes[1][row] for row in rows]),
-        )
+        keys = None if self._keys is None else [*map(self._keys.__getitem__, rows.tolist())]
+        return ArrowBlock(self._batch.take(pa.array(rows)), self._entry_of, sizes[chosen], keys)
+
+    def split(self, first: int) -> list[RoutePart]:
+        """The entries by routes, numbered from `first`: one stable sort, and one copy for each route.
+
+        Of a block with routes only. The parts leave them behind: each has one.
+        """
+        assert self._routes is not None
+        distinct, indices = self._routes[0], self._routes[1][self._start : self._stop]
+        groups = grouped(indices, len(distinct))
+        if len(groups) < 2:
+            return [(distinct[route], self, None) for route, _ in groups]
+        sizes = self._sizes()
+        # As a memoryview it is a sequence of ints; indexing an array gives objects of numpy's.
+        return [(distinct[route], self._taken(chosen, sizes), (chosen + first).data) for route, chosen in groups]
 
     def keys(self) -> Sequence[Hashable | None] | None:
         return None if self._keys is None else self._keys[self._start : self._stop]
@@ -138,7 +157,7 @@ class ArrowBlock(Generic[EntryT]):
     def routes(self) -> Routes | None:
         if self._routes is None:
             return None
-        return self._routes[0], self._routes[1][self._start : self._stop]
+        return self._routes[0], self._routes[1][self._start : self._stop].data
 
     def _sizes(self) -> npt.NDArray[np.int64]:
         return np.diff(self._offsets[self._start : self._stop + 1]).astype(np.int64, copy=False)
