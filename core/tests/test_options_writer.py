@@ -7,12 +7,21 @@ import pytest
 
 from asyncsink.async_sink import AsyncSink
 from asyncsink.config import AsyncSinkWriterConfig, MiB, RetryPolicy
+from asyncsink.dead_letters import DeadLetterFiles
 from asyncsink.errors import ConfigurationError
 from asyncsink.limits import RateLimit
 from asyncsink.options import WriterOptions
 from asyncsink_testing.fake_sink import FakeOptions, FakeSink
 
 DEFAULTS = AsyncSinkWriterConfig()
+RATES = (
+    "requests_per_second",
+    "requests_per_minute",
+    "records_per_second",
+    "bytes_per_second",
+    "burst",
+    "writers",
+)
 REMEDY = "raise the former or lower the latter"
 
 
@@ -27,8 +36,9 @@ def test_without_options_the_sinks_defaults_hold() -> None:
 
 def test_every_field_of_the_configuration_has_an_option() -> None:
     covered = {each.name for each in fields(WriterOptions)}
-    wanted = {each.name for each in fields(AsyncSinkWriterConfig)} - {"retry"}
-    assert covered == wanted | {f"retry_{each.name}" for each in fields(RetryPolicy)}
+    wanted = {each.name for each in fields(AsyncSinkWriterConfig)} - {"retry", "dead_letters"}
+    wanted |= {f"retry_{each.name}" for each in fields(RetryPolicy)} | {"dead_letter_path", "dead_letter_format"}
+    assert covered == wanted | {f"rate_limit_{name}" for name in RATES}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +68,22 @@ def test_every_field_of_the_configuration_has_an_option() -> None:
         ("retry_timeout_s", "5min", "retry", RetryPolicy(timeout_s=300.0)),
         ("rateLimit", "flink", "rate_limit", RateLimit.flink()),
         ("rateLimit", "AIMD", "rate_limit", RateLimit.aimd()),
+        ("rateLimit", "adaptive", "rate_limit", RateLimit.adaptive()),
+        ("rateLimit", "None", "rate_limit", RateLimit.none()),
+        ("rateLimit", "my.limits:Mine", "rate_limit", RateLimit.custom("my.limits:Mine")),
+        ("rateLimit.requestsPerSecond", "2.5", "rate_limit", RateLimit.fixed(requests=2.5)),
+        ("request.rate_limit_num", "7", "rate_limit", RateLimit.fixed(requests=7.0)),
+        ("rateLimit.requestsPerMinute", "500", "rate_limit", RateLimit.fixed(requests=500.0, per_s=60.0)),
+        ("rateLimit.recordsPerSecond", "1000", "rate_limit", RateLimit.fixed(records=1000.0)),
+        ("rateLimit.bytesPerSecond", "1mb", "rate_limit", RateLimit.fixed(size_in_bytes=MiB)),
         ("onRejected", "fail", "on_rejected", "fail"),
+        ("onRejected", "drop", "on_rejected", "drop"),
+        ("maxRejected", "0.5", "max_rejected", 0.5),
+        ("ordering", "KEY", "ordering", "key"),
+        ("stallTimeout", "1h", "stall_timeout_s", 3600.0),
+        ("stall_timeout_s", "3600", "stall_timeout_s", 3600.0),
+        ("stallTimeout", "inf", "stall_timeout_s", None),
+        ("failOnTimeout", "true", "fail_on_timeout", True),
         ("retry.maxAttempts", "3", "retry", RetryPolicy(max_attempts=3)),
         ("retry.max-attempts", "3", "retry", RetryPolicy(max_attempts=3)),
         ("retry.timeout", "5min", "retry", RetryPolicy(timeout_s=300.0)),
@@ -75,18 +100,53 @@ def test_an_option_sets_its_field(key: str, text: str, field: str, value: object
 
 
 def test_every_name_of_a_configurations_error_can_be_given_as_an_option() -> None:
-    named = {each.name for each in fields(AsyncSinkWriterConfig)} - {"retry"}
+    named = {each.name for each in fields(AsyncSinkWriterConfig)} - {"retry", "dead_letters"}
     named |= {f"retry.{each.name}" for each in fields(RetryPolicy)}
-    words = {"rate_limit": "aimd", "on_rejected": "fail"}
+    words = {"rate_limit": "aimd", "on_rejected": "fail", "ordering": "key", "fail_on_timeout": "true"}
     for name in named:
         given = WriterOptions.from_options({name: words.get(name, "3")})
-        assert getattr(given, name.replace(".", "_")) in ("aimd", "fail", 3)
+        assert getattr(given, name.replace(".", "_")) in ("aimd", "fail", "key", True, 3)
 
 
 def test_naming_the_sinks_own_kind_of_rate_limit_keeps_its_parameters() -> None:
     kinesis = AsyncSinkWriterConfig(rate_limit=RateLimit.flink(factor=0.99))
     assert config({"rateLimit": "flink"}, kinesis).rate_limit == RateLimit.flink(factor=0.99)
     assert config({"rateLimit": "aimd"}, kinesis).rate_limit == RateLimit.aimd()
+    mine = AsyncSinkWriterConfig(rate_limit=RateLimit.custom("my.limits:Mine", gain=2))
+    assert config({"rateLimit": "my.limits:Mine"}, mine).rate_limit == RateLimit.custom("my.limits:Mine", gain=2)
+    assert config({"rateLimit": "my.limits:Other"}, mine).rate_limit == RateLimit.custom("my.limits:Other")
+
+
+def test_several_rates_hold_together() -> None:
+    options = {"rateLimit.requestsPerSecond": "5", "rateLimit.bytesPerSecond": "1mb", "rateLimit.burst": "2"}
+    expected = RateLimit.fixed(requests=5.0, size_in_bytes=MiB, burst=2.0)
+    assert config(options).rate_limit == config({**options, "rateLimit": "fixed"}).rate_limit == expected
+
+
+def test_a_sinks_own_rate_is_divided_among_writers_and_replaced_by_the_users() -> None:
+    own = AsyncSinkWriterConfig(rate_limit=RateLimit.fixed(requests=100))
+    assert config({"rateLimit.writers": "4"}, own).rate_limit == RateLimit.fixed(requests=100, writers=4)
+    assert config({"rateLimit": "fixed"}, own).rate_limit == RateLimit.fixed(requests=100)
+    assert config({"rateLimit.recordsPerSecond": "9"}, own).rate_limit == RateLimit.fixed(records=9.0)
+
+
+def test_the_path_of_dead_letters_says_that_they_are_wanted() -> None:
+    for options in ({"deadLetter.path": "/dead"}, {"deadLetter.path": "/dead", "onRejected": "dead-letter"}):
+        made = config(options)
+        assert (made.on_rejected, made.dead_letters) == ("dead_letter", DeadLetterFiles("/dead"))
+    parquet = config({"dead_letter_path": "/dead", "deadLetter.format": "Parquet"})
+    assert parquet.dead_letters == DeadLetterFiles("/dead", format="parquet")
+
+
+def test_a_sink_that_has_a_place_for_dead_letters_needs_no_path() -> None:
+    own = AsyncSinkWriterConfig(dead_letters=DeadLetterFiles("/own"))
+    made = config({"onRejected": "deadLetter"}, own)
+    assert (made.on_rejected, made.dead_letters) == ("dead_letter", DeadLetterFiles("/own"))
+    moved = config({"deadLetter.path": "/dead"}, own)
+    assert (moved.on_rejected, moved.dead_letters) == ("dead_letter", DeadLetterFiles("/dead"))
+
+
+FIXED = "rateLimit.requestsPerSecond, rateLimit.requestsPerMinute, rateLimit.recordsPerSecond, rateLimit.bytesPerSecond"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +167,68 @@ def test_naming_the_sinks_own_kind_of_rate_limit_keeps_its_parameters() -> None:
             f"retry.maxBackoff = 30.0 is smaller than retry.initialBackoff = 60.0; {REMEDY}",
         ),
         ({"retry.maxAttempts": "0"}, "retry.maxAttempts = 0 must be larger than 0"),
+        (
+            {"rateLimit": "flink", "rateLimit.recordsPerSecond": "5"},
+            (
+                "option 'rateLimit.recordsPerSecond' is of a fixed rate, but the rate limit is 'flink'; leave it out, "
+                f"or give rateLimit=fixed and one of {FIXED}"
+            ),
+        ),
+        (
+            {"rateLimit.writers": "5"},
+            (
+                "option 'rateLimit.writers' is of a fixed rate, but the rate limit is 'aimd'; leave it out, or "
+                f"give rateLimit=fixed and one of {FIXED}"
+            ),
+        ),
+        ({"rateLimit": "fixed"}, f"option 'rateLimit' = 'fixed' needs a rate; give one of {FIXED}"),
+        (
+            {"rateLimit.requestsPerMinute": "90", "rateLimit.recordsPerSecond": "5"},
+            (
+                "options 'rateLimit.requestsPerMinute' and rateLimit.recordsPerSecond count in windows of different "
+                "length; give all of them per second: rateLimit.requestsPerSecond = 1.5"
+            ),
+        ),
+        (
+            {"rateLimit.requestsPerMinute": "0"},
+            "option 'rateLimit.requestsPerMinute' = 0.0 must be larger than 0 and finite",
+        ),
+        ({"rateLimit.bytesPerSecond": "0"}, "option 'rateLimit.bytesPerSecond' = 0 must be larger than 0 and finite"),
+        (
+            {"rateLimit.requestsPerMinute": "90", "rateLimit.burst": "91"},
+            "option 'rateLimit.burst' = 91.0 must be larger than 0 and at most 90, all that may go in one window",
+        ),
+        (
+            {"rateLimit.requestsPerMinute": "90", "rateLimit.writers": "0"},
+            "option 'rateLimit.writers' = 0 must be a whole number of at least 1 writer",
+        ),
+        (
+            {"rateLimit": "9to5:Limit"},
+            "option 'rateLimit' = '9to5:Limit' is no import path; write it as 'package.module:Class'",
+        ),
+        ({"maxRejected": "1.5"}, "maxRejected = 1.5 must be a share between 0 and 1"),
+        (
+            {"stallTimeout": "60"},
+            (
+                "stallTimeout = 60.0 must be larger than requestTimeout = 60.0; raise the former or lower the latter, "
+                "or set stallTimeout to inf"
+            ),
+        ),
+        (
+            {"onRejected": "dead_letter"},
+            "option 'onRejected' = 'dead_letter' needs to know where dead letters go; give 'deadLetter.path' too",
+        ),
+        (
+            {"deadLetter.format": "jsonl"},
+            "option 'deadLetter.format' = 'jsonl' needs the option 'deadLetter.path' too",
+        ),
+        (
+            {"deadLetter.path": "/dead", "onRejected": "drop"},
+            (
+                "option 'deadLetter.path' is given, but 'onRejected' = 'drop'; leave the former out or make the latter "
+                "'dead_letter'"
+            ),
+        ),
     ],
 )
 def test_a_broken_rule_is_told_in_the_names_of_options(options: dict[str, str], expected: str) -> None:
@@ -121,18 +243,34 @@ def test_flinks_fail_on_error_is_refused_with_what_to_use(key: str) -> None:
         WriterOptions.from_options({key: "true"})
 
 
-@pytest.mark.parametrize(
-    "key", ["deadLetters", "ordering", "rateLimit.recordsPerSecond", "maxRejected", "stallTimeout"]
-)
+def test_vectors_window_is_refused_with_what_to_use() -> None:
+    with pytest.raises(ConfigurationError, match="is not supported: rates are per second or per minute; use rateLimit"):
+        WriterOptions.from_options({"request.rate_limit_duration_secs": "5"})
+
+
+def test_a_path_of_dead_letters_that_is_none_is_told_by_its_option() -> None:
+    with pytest.raises(ConfigurationError, match=r"option 'deadLetter\.path': "):
+        config({"deadLetter.path": " "})
+
+
+@pytest.mark.parametrize("key", ["deadLetters", "rateLimit.total", "batching"])
 def test_what_is_not_there_is_not_accepted(key: str) -> None:
     with pytest.raises(ConfigurationError, match=f"option '{key}' is not known"):
         WriterOptions.from_options({key: "1"})
 
 
-@pytest.mark.parametrize(("key", "text"), [("onRejected", "drop"), ("rateLimit", "adaptive")])
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("onRejected", "ignore"), ("ordering", "total"), ("deadLetter.format", "csv"), ("rateLimit", "token bucket")],
+)
 def test_values_that_are_not_there_are_not_accepted(key: str, text: str) -> None:
     with pytest.raises(ConfigurationError, match=f"option '{key}' = '{text}' must be "):
         WriterOptions.from_options({key: text})
+
+
+def test_a_slip_in_the_kind_of_a_rate_limit_is_told_the_nearest_one() -> None:
+    with pytest.raises(ConfigurationError, match=r"must be .* or 'package\.module:Class'; did you mean 'adaptive'"):
+        WriterOptions.of(rate_limit="adaptiv")
 
 
 class ToySink(FakeSink):

@@ -51,7 +51,8 @@ def with_defaults(rows: Iterable[OptionInfo], sink: type[AsyncSink[Any, Any, Any
     values["rate_limit"] = config.rate_limit.kind
     known = {spelled(name): value for name, value in values.items()}
     for row in rows:
-        yield replace(row, default=f"{known[row.name.lower()]}")
+        value = known.get(row.name.lower(), row.default)
+        yield replace(row, default=str(value).lower() if isinstance(value, bool) else str(value))
 
 
 def spelled(field: str) -> str:

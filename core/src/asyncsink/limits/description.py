@@ -201,7 +201,7 @@ class RateLimit:
 
     def _token_bucket(self, writers: int, max_batch_size: int) -> RateLimitingStrategy:
         parts = {
-            name: None if value is None else value / writers
+            name: value if value is None or writers == 1 else value / writers
             for name in ("requests", "records", "size_in_bytes", "burst")
             for value in [getattr(self, name)]
         }

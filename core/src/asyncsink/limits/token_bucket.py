@@ -95,5 +95,7 @@ def _limits(given: dict[str, float | None], burst: float | None) -> list[float]:
     if not limits:
         raise ValueError("nothing is limited; give requests, records or size_in_bytes")
     if burst is not None and not 0 < burst <= max(1.0, limits[0]):
-        raise ValueError(f"burst = {burst} must be larger than 0 and at most {limits[0]:g}, all that may go in per_s")
+        raise ValueError(
+            f"burst = {burst} must be larger than 0 and at most {limits[0]:g}, all that may go in one window"
+        )
     return limits

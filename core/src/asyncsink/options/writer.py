@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import ConfigurationError
-from asyncsink.limits.description import RateLimit
+from asyncsink.options.described import checked_kind, rate_limit, rejecting, stall_timeout_s
 from asyncsink.options.fields import Alias, option, option_fields
 from asyncsink.options.sections import ConnectorOptions
 
@@ -23,6 +23,8 @@ class WriterOptions(ConnectorOptions):
         "fails; lower these two to fail sooner",
         "failOnError": "a failure is retried within retry.maxAttempts and retry.timeout, and then the task fails; "
         "lower these two to fail sooner",
+        "request.rate_limit_duration_secs": "rates are per second or per minute; use rateLimit.requestsPerSecond or "
+        "rateLimit.requestsPerMinute",
     }
 
     max_batch_size: int | None = option(None, doc="Entries a request.", aliases=["sink.batch.max-size"])
@@ -78,14 +80,77 @@ class WriterOptions(ConnectorOptions):
     retry_retry_after_cap_s: float | None = option(
         None, name="retry.retryAfterCap", unit="s", doc="The longest Retry-After of a service that is honoured."
     )
-    rate_limit: Literal["aimd", "flink"] | None = option(
+    fail_on_timeout: bool | None = option(
+        None, doc="Whether the task fails when requestTimeout is over, in place of sending the request again."
+    )
+    stall_timeout_s: float | None = option(
         None,
-        doc="How the requests under way adapt to what the service bears: aimd starts with all concurrency, "
-        "flink with a single batch.",
+        unit="s",
+        doc="Time without any row acknowledged, though some wait, after which the task fails with its counters; "
+        "larger than requestTimeout and retry.timeout, inf for never.",
     )
-    on_rejected: Literal["fail"] | None = option(
-        None, doc="What follows a row that can never be delivered: fail, the task fails."
+    rate_limit: str | None = option(
+        None,
+        doc="How what is under way adapts to what the service bears: aimd starts with all concurrency, flink with a "
+        "single batch, adaptive follows the round trip, fixed keeps the rates below, none does not limit; or a "
+        "RateLimitingStrategy of your own as package.module:Class.",
     )
+    rate_limit_requests_per_second: float | None = option(
+        None,
+        name="rateLimit.requestsPerSecond",
+        doc="The most requests in any second. With any of the rates rateLimit may be left out: it is fixed.",
+        aliases=["request.rate_limit_num"],
+    )
+    rate_limit_requests_per_minute: float | None = option(
+        None, name="rateLimit.requestsPerMinute", doc="The most requests in any minute."
+    )
+    rate_limit_records_per_second: float | None = option(
+        None, name="rateLimit.recordsPerSecond", doc="The most entries in any second."
+    )
+    rate_limit_bytes_per_second: int | None = option(
+        None,
+        name="rateLimit.bytesPerSecond",
+        unit="bytes",
+        doc="The most bytes in any second, as the service counts them.",
+    )
+    rate_limit_burst: float | None = option(
+        None,
+        name="rateLimit.burst",
+        doc="What may go at once after a pause, of the first rate that is given in the order of this table, and the "
+        "same share of the others; by default what may go in a second.",
+    )
+    rate_limit_writers: int | None = option(
+        None,
+        name="rateLimit.writers",
+        doc="Number of writers, such as tasks at work at once, that share the fixed rates; each gets its part.",
+    )
+    on_rejected: Literal["fail", "dead_letter", "drop"] | None = option(
+        None,
+        doc="What follows a row that can never be delivered: fail, the task fails; dead_letter, it goes to "
+        "deadLetter.path; drop, it is counted and forgotten.",
+    )
+    max_rejected: float | None = option(
+        None,
+        doc="Share of a task's rows, from 0 to 1, beyond which it fails whatever onRejected says; judged of at least "
+        "100 rows.",
+    )
+    dead_letter_path: str | None = option(
+        None,
+        name="deadLetter.path",
+        doc="Folder, or URL that fsspec knows, for the rows that can never be delivered. With it onRejected may be "
+        "left out: it is dead_letter.",
+    )
+    dead_letter_format: Literal["jsonl", "parquet"] | None = option(
+        None, name="deadLetter.format", doc="Format of the files of dead letters; jsonl by default."
+    )
+    ordering: Literal["none", "key"] | None = option(
+        None,
+        doc="key keeps the rows of a key in order, with many requests under way; needs a connector that knows the key.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.rate_limit is not None:
+            object.__setattr__(self, "rate_limit", checked_kind(self.rate_limit))
 
     def config(self, defaults: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
         """The `defaults` of a sink with what the user has set.
@@ -95,18 +160,22 @@ class WriterOptions(ConnectorOptions):
         given = {each.field: getattr(self, each.field) for each in option_fields(type(self))}
         given = {name: value for name, value in given.items() if value is not None}
         retry = {name.removeprefix("retry_"): given.pop(name) for name in tuple(given) if name.startswith("retry_")}
-        if given.get("rate_limit") is not None:
-            given["rate_limit"] = _rate_limit(given["rate_limit"], defaults.rate_limit)
+        limit = {name.removeprefix("rate_limit_"): given.pop(name) for name in tuple(given) if name in _LIMITS}
+        kind = given.pop("rate_limit", None)
+        if kind is not None or limit:
+            given["rate_limit"] = rate_limit(kind, limit, defaults.rate_limit)
+        rejected = {name: given.pop(name) for name in tuple(given) if name in _REJECTING}
+        given |= rejecting(rejected, defaults)
+        if "stall_timeout_s" in given:
+            given["stall_timeout_s"] = stall_timeout_s(given["stall_timeout_s"])
         try:
             return replace(defaults, retry=replace(defaults.retry, **retry), **given)
         except ConfigurationError as error:
             raise ConfigurationError(_in_terms_of_options(str(error))) from None
 
 
-def _rate_limit(kind: str, default: RateLimit) -> RateLimit:
-    if kind == default.kind:
-        return default
-    return RateLimit.flink() if kind == "flink" else RateLimit.aimd()
+_LIMITS = frozenset(each.field for each in option_fields(WriterOptions) if each.field.startswith("rate_limit_"))
+_REJECTING = frozenset({"on_rejected", "dead_letter_path", "dead_letter_format"})
 
 
 def _in_terms_of_options(message: str) -> str:
@@ -114,4 +183,5 @@ def _in_terms_of_options(message: str) -> str:
     names: dict[str, Any] = {
         re.sub("^retry_", "retry.", each.field): each.name for each in option_fields(WriterOptions)
     }
-    return re.sub(r"[a-z_]+(?:\.[a-z_]+)?", lambda word: names.get(word[0], word[0]), message)
+    names["None"] = "inf"
+    return re.sub(r"[a-z_]+(?:\.[a-z_]+)?|\bNone\b", lambda word: names.get(word[0], word[0]), message)
