@@ -23,6 +23,9 @@ from asyncsink.dead_letters.location import checked_path, filesystem, local_path
 from asyncsink.dead_letters.store import DeadLetterWriter
 from asyncsink.errors import ConfigurationError, DeadLetterError
 
+CLOSE_TIMEOUT_S: Final = 10.0
+"""Seconds for which a file system that hangs can hold up the end of a writer; nothing is left to be written then."""
+
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -75,7 +78,7 @@ class DeadLetterFiles:
         :raises DeadLetterError: the folder cannot be written to
         """
         path, stem = str(self.path), _stem(context)
-        writer = _FilesWriter(shown(path), await _in_thread(partial(encoder, self.format)))
+        writer = _FilesWriter(shown(path), await anyio.to_thread.run_sync(encoder, self.format))
         await writer.open(partial(self._folder, _numbered(stem, self.format)))
         try:
             yield writer
@@ -99,7 +102,7 @@ class _FilesWriter:
         self._thread = anyio.CapacityLimiter(1)
 
     async def open(self, folder: Callable[[], Folder]) -> None:
-        self._folder = await _in_thread(folder, self._thread)
+        self._folder = await anyio.to_thread.run_sync(folder)
         await self._run(self._folder.prepare)
 
     async def write(self, letters: Sequence[DeadLetter]) -> None:
@@ -111,8 +114,8 @@ class _FilesWriter:
         self._folder.write(self._encode(letters))
 
     async def aclose(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await _in_thread(self._folder.close, self._thread)
+        with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
+            await anyio.to_thread.run_sync(self._folder.close, abandon_on_cancel=True)
 
     async def _run(self, work: Callable[[], None]) -> None:
         # A local write is waited for, whoever is cancelled: it ends by itself. One over a network may never end, so
@@ -131,10 +134,6 @@ def _failed(path: str, error: Exception) -> DeadLetterError:
         f"dead letters cannot be written to {path}: {type(error).__name__}: {what}; make sure that the folder exists, "
         "may be written to and has room, then run the task again, which repeats what is not written"
     )
-
-
-async def _in_thread(work: Callable[[], Any], limiter: anyio.CapacityLimiter | None = None) -> Any:
-    return await anyio.to_thread.run_sync(work, limiter=limiter)
 
 
 def _stem(context: InitContext) -> str:

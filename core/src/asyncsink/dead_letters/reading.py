@@ -58,8 +58,8 @@ def _letters(place: _Place, files: list[tuple[str, Any]]) -> Iterator[DeadLetter
                 yield from (_json_letters if kind == "jsonl" else _parquet_letters)(file, shown(name))
         except OSError as error:
             raise DeadLetterError(
-                f"the dead letters in {shown(name)} cannot be read: {type(error).__name__}: {error.strerror}; make "
-                "sure that the file exists and may be read"
+                f"the dead letters in {shown(name)} cannot be read: {type(error).__name__}: "
+                f"{error.strerror or 'see the chained error'}; make sure that the file exists and may be read"
             ) from error
 
 
