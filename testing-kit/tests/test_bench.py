@@ -13,7 +13,16 @@ KEYS = {"work", "ours", "peer", "unit", "peer_value", "ratio", "goal"}
 
 
 def comparison(*, ratio: float = 2.0, goal: float | None = 1.0) -> Comparison:
-    return Comparison(work="send", ours=5.0, peer="peer 1.0", unit="ns", peer_value=10.0, ratio=ratio, goal=goal)
+    return Comparison(
+        work="send",
+        ours=5.0,
+        peer="peer 1.0",
+        unit="ns",
+        peer_value=10.0,
+        ratio=ratio,
+        goal=goal,
+        spread=(ratio, ratio),
+    )
 
 
 def named_run(name: str, called: list[str]) -> Callable[[], float]:
@@ -39,6 +48,12 @@ def test_the_round_that_warms_up_does_not_count() -> None:
 def test_the_ratio_is_the_median_of_the_rounds_own_ratios_not_that_of_the_medians() -> None:
     compared = compare("send", [1.0, 10.0, 4.0], "peer", [3.0, 20.0, 4.0], unit="ns")
     assert (compared.ours, compared.peer_value, compared.ratio) == (4.0, 4.0, 2.0)
+
+
+def test_the_spread_is_that_of_the_quartiles_so_that_one_bad_round_does_not_widen_it() -> None:
+    compared = compare("send", [1.0] * 5, "peer", [2.0, 3.0, 4.0, 5.0, 100.0], unit="ns")
+    assert (compared.ratio, compared.spread) == (4.0, (3.0, 5.0))
+    assert compare("send", [1.0], "peer", [2.0], unit="ns").spread == (2.0, 2.0)
 
 
 @pytest.mark.parametrize(("lower_is_better", "ratio"), [(True, 2.0), (False, 0.5)])
@@ -69,7 +84,8 @@ def test_the_json_file_holds_a_list_with_exactly_the_agreed_keys(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("ratio", "goal", "said"), [(1.0, 1.0, "goal 1: met"), (0.99, 1.0, "goal 1: MISSED"), (0.1, None, "ratio 0.100\n")]
+    ("ratio", "goal", "said"),
+    [(1.0, 1.0, "goal 1: met"), (0.99, 1.0, "goal 1: MISSED"), (0.1, None, "ratio 0.100 (0.100 to 0.100)\n")],
 )
 def test_the_table_says_whether_a_goal_is_met(
     ratio: float, goal: float | None, said: str, capsys: pytest.CaptureFixture[str]

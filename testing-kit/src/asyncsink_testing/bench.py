@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 Run = Callable[[], float]
 """Does the work once and returns its figure, such as ns per entry."""
@@ -25,6 +25,7 @@ class Comparison:
     :param peer_value: the peer's, likewise
     :param ratio: the median of each round's own ratio; above 1 means that ours is better
     :param goal: the ratio that is wanted, or None if there is nothing to reach
+    :param spread: the quartiles of the rounds' ratios
     """
 
     work: str
@@ -34,6 +35,14 @@ class Comparison:
     peer_value: float
     ratio: float
     goal: float | None
+    spread: tuple[float, float]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the goal is met; empty without one."""
+        if self.goal is None:
+            return ""
+        return f"goal {self.goal:.3g}: {'met' if self.ratio >= self.goal else 'MISSED'}"
 
 
 def interleave(runs: Mapping[str, Run], rounds: int) -> dict[str, list[float]]:
@@ -70,20 +79,34 @@ def compare(
         peer_value=median(peer_values),
         ratio=median(ratios),
         goal=goal,
+        spread=_quartiles(ratios),
     )
 
 
+def _quartiles(ratios: Sequence[float]) -> tuple[float, float]:
+    if len(ratios) < 2:
+        return ratios[0], ratios[0]
+    low, _, high = quantiles(ratios, method="inclusive")
+    return low, high
+
+
 def report(comparisons: Sequence[Comparison], json_file: Path | None = None) -> None:
-    """Print the comparisons as a table, and write them as a JSON list if a file is named."""
-    width = max(len(each.work) for each in comparisons)
+    """Print the comparisons as a table, and write them as a JSON list, without the spread, if a file is named."""
+    width, peers = (
+        max(map(len, names)) for names in zip(*((each.work, each.peer) for each in comparisons), strict=True)
+    )
     for each in comparisons:
-        goal = "" if each.goal is None else f"  goal {each.goal:g}: {'met' if each.ratio >= each.goal else 'MISSED'}"
-        sys.stdout.write(
-            f"{each.work:<{width}}  {each.ours:10.1f} {each.unit}  against {each.peer_value:10.1f} ({each.peer})"
-            f"  ratio {each.ratio:.3f}{goal}\n"
+        low, high = each.spread
+        line = (
+            f"{each.work:<{width}}  {each.ours:10.1f} {each.unit}  against {each.peer_value:10.1f}"
+            f"  {each.peer:<{peers}}  ratio {each.ratio:.3f} ({low:.3f} to {high:.3f})  {each.verdict}"
         )
+        sys.stdout.write(f"{line.rstrip()}\n")
     if json_file is not None:
-        json_file.write_text(json.dumps([asdict(each) for each in comparisons], indent=2) + "\n")
+        figures = [asdict(each) for each in comparisons]
+        for figure in figures:
+            del figure["spread"]
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 def arguments(description: str, *, rounds: int) -> argparse.Namespace:
