@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from asyncsink.arrow.offsets import offsets_of_column, offsets_of_sizes
-from asyncsink.arrow.routes import checked, grouped
+from asyncsink.arrow.routes import ArrayRoutes, checked, grouped
 from asyncsink.blocks import EntryBlock, ListBlock, RoutePart, Routes, sizes_of
 
 EntryT = TypeVar("EntryT")
@@ -38,7 +38,7 @@ class ArrowBlock(Generic[EntryT]):
         entry_of: EntryOf[EntryT],
         sizes: Sequence[int] | npt.NDArray[np.int64],
         keys: Sequence[Hashable | None] | None = None,
-        routes: Routes | None = None,
+        routes: Routes | ArrayRoutes | None = None,
     ) -> None:
         if len(sizes) != batch.num_rows:
             raise ValueError(f"an ArrowBlock of {batch.num_rows} rows was given {len(sizes)} sizes; give one for each")
@@ -51,7 +51,7 @@ class ArrowBlock(Generic[EntryT]):
         column: str | int,
         entry_of: EntryOf[EntryT] | None = None,
         keys: Sequence[Hashable | None] | None = None,
-        routes: Routes | None = None,
+        routes: Routes | ArrayRoutes | None = None,
     ) -> ArrowBlock[EntryT]:
         """A block whose entries are as large as the values of one binary or string column.
 
@@ -73,7 +73,7 @@ class ArrowBlock(Generic[EntryT]):
         entry_of: EntryOf[Any],
         offsets: npt.NDArray[Any],
         keys: Sequence[Hashable | None] | None,
-        routes: Routes | None,
+        routes: Routes | ArrayRoutes | None,
         start: int,
         stop: int,
     ) -> None:

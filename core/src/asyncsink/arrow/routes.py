@@ -15,7 +15,7 @@ ArrayRoutes = tuple[Sequence[Hashable], Indices]
 """The distinct routes of a block, and an array with the index of each entry's own among them."""
 
 
-def checked(routes: Routes, count: int) -> ArrayRoutes:
+def checked(routes: Routes | ArrayRoutes, count: int) -> ArrayRoutes:
     """The routes of `count` entries with the smallest indices that hold them.
 
     :raises ValueError: there is not one for each entry, or an index names no route
