@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import pickle
@@ -337,6 +338,41 @@ def test_a_local_write_that_is_cancelled_is_completed_first(
 
     anyio.run(main, backend=backend)
     assert names([*read_dead_letters(tmp_path)]) == [1, 2, 3]
+
+
+def test_a_native_cancellation_does_not_close_the_file_under_the_thread_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, go_on, fsync = threading.Event(), threading.Event(), os.fsync
+    order: list[str] = []
+
+    def held(file: int) -> None:
+        entered.set()
+        assert go_on.wait(20)
+        fsync(file)
+        order.append("written")
+
+    async def write() -> None:
+        async with opened(tmp_path) as writer:
+            try:
+                await writer.write(letters(1, 1))
+            finally:
+                order.append("cancelled")
+                asyncio.get_running_loop().call_later(0.01, go_on.set)
+        raise AssertionError("it was not cancelled")
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(write())
+            await anyio.to_thread.run_sync(entered.wait)
+            task.cancel()
+        assert task.cancelled()
+
+    monkeypatch.setattr("asyncsink.dead_letters.folders.sync_folder", lambda folder: None)
+    monkeypatch.setattr(os, "fsync", held)
+    asyncio.run(main())
+    assert order == ["cancelled", "written"]
+    assert [*read_dead_letters(tmp_path)] == letters(1, 1)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -169,6 +169,7 @@ def _place(path: str, storage_options: Mapping[str, Any] | None) -> _Place:
     if folder is not None:
         return _Place(str(folder), None)
     found, root = filesystem(path, storage_options or {})
+    found.invalidate_cache()  # of listings: writers elsewhere may have added files since
     return _Place(root, found)
 
 
