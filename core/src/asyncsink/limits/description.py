@@ -84,7 +84,8 @@ class RateLimit:
     def _check_fixed(self) -> None:
         for name in ("requests", "records", "size_in_bytes", "per_s", "burst"):
             value: Any = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+            optional = value is None and name != "per_s"
+            if not optional and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise ConfigurationError(f"rate_limit {name} = {value!r} must be a number")
         try:
             self._token_bucket(1, 1)
