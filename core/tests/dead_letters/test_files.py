@@ -319,11 +319,13 @@ def test_a_local_write_that_is_cancelled_is_completed_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
     entered, go_on, fsync = threading.Event(), threading.Event(), os.fsync
+    order: list[str] = []
 
     def held(file: int) -> None:
         entered.set()
         assert go_on.wait(20)
         fsync(file)
+        order.append("durable")
 
     async def main() -> None:
         async with opened(tmp_path) as writer:
@@ -333,10 +335,12 @@ def test_a_local_write_that_is_cancelled_is_completed_first(
                 tasks.start_soon(writer.write, letters(2, 2))
                 await anyio.to_thread.run_sync(entered.wait)
                 tasks.cancel_scope.cancel()
-                go_on.set()
+                threading.Timer(0.02, go_on.set).start()
+            order.append("cancelled")
             await writer.write(letters(3, 3))
 
     anyio.run(main, backend=backend)
+    assert order == ["durable", "cancelled", "durable"]
     assert names([*read_dead_letters(tmp_path)]) == [1, 2, 3]
 
 
