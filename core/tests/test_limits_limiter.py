@@ -192,7 +192,7 @@ def test_waking_calls_every_waiting_writer_once_but_the_one_that_wakes() -> None
     for plan in plans:
         shared.wait(plan)
         shared.wait(plan)
-    shared.forget(plans[2])
+    shared.leave(plans[2])
     shared.wake(plans[0])
     shared.wake(plans[0])
     assert called == [1]

@@ -59,6 +59,7 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
             )
         self.options: Any = self.options_type.of(**values) if options is None else options
         self.config = config or self.defaults
+        self.check_config(self.config)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> Self:
@@ -116,6 +117,17 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
     def scope_of(self, route: Hashable | None) -> Hashable | None:
         """What shares limits and backoff; by default each route has its own."""
         return route
+
+    def check_config(self, config: AsyncSinkWriterConfig) -> None:
+        """Refuse a configuration that this sink cannot serve; a sink with rules of its own adds them.
+
+        :raises ConfigurationError: names the field, its value and the remedy
+        """
+        if config.ordering == "key" and type(self).key_of is AsyncSink.key_of:
+            raise ConfigurationError(
+                f"ordering = 'key' needs keys, and {type(self).__name__} has none: it does not override key_of; "
+                "use ordering = 'none', or a sink whose entries have keys"
+            )
 
     def create_writer(
         self, context: InitContext, states: Sequence[BufferedRequestState[EntryT]] = ()

@@ -17,10 +17,11 @@ from asyncsink import (
     RequestEntries,
     RequestResult,
     RetryPolicy,
+    WriterInitContext,
 )
 from asyncsink_testing import FakeClient, FakeDestination, FakeSink, Fault, RandomFaults, Step
 
-from .harness import entries, run_on, small, stored
+from .harness import Clients, entries, run_on, small, stored
 
 
 class WithTasks(FakeSink):
@@ -210,7 +211,8 @@ def test_a_storm_in_real_time_loses_nothing_and_leaves_every_counter_at_zero() -
     )
 
     async def main() -> None:
-        async with FakeSink(destination).open(config) as writer:
+        clients = Clients()
+        async with AsyncSinkWriter(FakeSink(destination), WriterInitContext(clients=clients), config) as writer:
             async with anyio.create_task_group() as producers:
                 for first in range(0, 600, 100):
                     route = "ab"[first // 100 % 2]
@@ -220,7 +222,7 @@ def test_a_storm_in_real_time_loses_nothing_and_leaves_every_counter_at_zero() -
             assert (told.accepted, told.acknowledged, told.unacknowledged) == (600, 600, 0)
             assert (told.buffered_entries, told.in_flight_entries, told.in_flight_requests) == (0, 0, 0)
             assert (told.size_in_bytes, engine.waiting_count, engine.lanes, engine.parked) == (0, 0, {}, [])
-            for limiter in engine._limiters._limiters.values():
+            for limiter in clients.cache._limiters.values():
                 assert (limiter.in_flight, limiter.has_waiting) == (0, False)
 
     anyio.run(main)

@@ -98,15 +98,17 @@ async def test_in_flight_is_released_and_every_entry_stays_in_the_snapshot() -> 
 @pytest.mark.parametrize("fault", [Fault.REJECTED, Fault.POISONED])
 @virtual
 async def test_a_rejected_entry_fails_the_writer_by_name_and_stays(fault: Fault) -> None:
-    step = Step.partly(fault, 1) if fault is Fault.POISONED else Step(fault)
-    destination = FakeDestination([step])
+    # A request that is refused as a whole is halved until the entry at fault is alone.
+    steps = [Step.partly(fault, 1)] if fault is Fault.POISONED else [Step(fault), Step(), Step(fault), Step(fault)]
+    held = [2] if fault is Fault.POISONED else [2, 3]
+    destination = FakeDestination()
+    destination.script(steps, then=fault)
     async with FakeSink(destination).open(small()) as writer:
         await writer.write_many(entries(1, 3))
         await settled()
         with pytest.raises(RequestRejectedError, match="Malformed"):
             await writer.flush()
-        held = [entry.name for entry in writer.snapshot_state()[0].entries]
-        assert held == ([2] if fault is Fault.POISONED else [1, 2, 3])
+        assert [entry.name for entry in writer.snapshot_state()[0].entries] == held
 
 
 class Raising(FakeSink):

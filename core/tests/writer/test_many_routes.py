@@ -52,7 +52,7 @@ async def test_lanes_of_one_entry_are_dropped_when_they_are_empty(sink: Any) -> 
             most = max(most, len(writer._engine.lanes))
         await writer.flush(end_of_input=True)
         engine = writer._engine
-        assert (engine.lanes, engine.scopes, engine.ready) == ({}, {}, {})
+        assert (engine.lanes, engine.lanes.scopes, engine.ready) == ({}, {}, {})
         assert most <= 105, "those in the buffer and those in flight"
     assert sorted(stored(destination)) == [*range(2000)]
 

@@ -162,6 +162,6 @@ async def test_a_ceiling_below_the_increase_is_kept() -> None:
             await writer.write(entry)
             await anyio.sleep(0.1)
             most = max(most, destination.in_flight_entries)
-        (scope,) = writer._engine.scopes.values()
+        (scope,) = writer._engine.lanes.scopes.values()
         assert scope.limiter.strategy.max_batch_size == 5
     assert most == 5

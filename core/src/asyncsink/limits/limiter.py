@@ -22,6 +22,9 @@ class Limiter:
     Two things hold a request back: the backoff after failures, which is of the destination, and the strategy, which
     is of the load. Backoff is full jitter and grows once per round: failures of requests that were sent before the
     present backoff began say nothing new.
+
+    A strategy is the user's code and may raise anywhere. What it raises when asked comes through; what it raises when
+    told of an ending is kept in :attr:`broken` and comes through at the next question, so that no ending is cut short.
     """
 
     __slots__ = (
@@ -29,11 +32,13 @@ class Limiter:
         "_backoffs",
         "_delayed_until_s",
         "_delays",
+        "_members",
         "_random",
         "_retry",
         "_starts",
         "_waiting",
         "_warned",
+        "broken",
         "failing_since_s",
         "in_flight",
         "last_failure",
@@ -56,10 +61,14 @@ class Limiter:
         self._backoffs = 0
         self._backoff_since_start = 0
         self._waiting: dict[Callable[[], None], None] = {}
+        self._members: dict[Callable[[], None], Callable[[Limiter], None]] = {}
         self._warned = False
+        self.broken: Exception | None = None
 
     def admits(self, info: RequestInfo, *, sealed: bool = False) -> bool:
         """Whether this request may go now. Where not, ask again after a completion or at :meth:`unblocked_s`."""
+        if self.broken is not None:
+            raise self.broken
         if info.now_s < self.not_before_s:
             return False
         if self._delays and (delay_s := self.strategy.delay_s(info)) > 0:
@@ -85,16 +94,41 @@ class Limiter:
             )
 
     def start(self, info: RequestInfo) -> int:
-        """Register a request that is being sent; the number is to be given back to :meth:`back_off`."""
+        """Register a request that is about to be sent; the number is to be given back to :meth:`back_off`."""
+        self.strategy.register_in_flight_request(info)
         self.in_flight += 1
         self._starts += 1
-        self.strategy.register_in_flight_request(info)
         return self._starts
 
     def end(self, info: ResultInfo) -> None:
-        """Register that a request has ended, in whatever way."""
+        """Register that a request has ended, in whatever way. Never raises."""
         self.in_flight -= 1
-        self.strategy.register_completed_request(info)
+        try:
+            before = self.strategy.max_batch_size
+            self.strategy.register_completed_request(info)
+            if self._members and self.strategy.max_batch_size < before:
+                # A smaller batch is due earlier, in every lane of the scope and in every writer.
+                for shrunk in list(self._members.values()):
+                    shrunk(self)
+        except Exception as error:  # kept for whoever asks next: an ending is not to be cut short
+            self.broken = self.broken or error
+
+    def budget(self) -> int | None:
+        """The most entries of the next request, for show; None if the strategy raises."""
+        try:
+            return max(1, self.strategy.max_batch_size)
+        except Exception as error:  # as above
+            self.broken = self.broken or error
+            return None
+
+    def join(self, plan: Callable[[], None], shrunk: Callable[[Limiter], None]) -> None:
+        """Make a writer known by its `plan`; it is told whenever the largest batch becomes smaller."""
+        self._members[plan] = shrunk
+
+    def leave(self, plan: Callable[[], None]) -> None:
+        """Forget a writer: it is neither told nor woken any more."""
+        self._members.pop(plan, None)
+        self._waiting.pop(plan, None)
 
     @property
     def has_waiting(self) -> bool:
@@ -116,10 +150,6 @@ class Limiter:
     def wait(self, plan: Callable[[], None]) -> None:
         """Have `plan` called at the next completion."""
         self._waiting[plan] = None
-
-    def forget(self, plan: Callable[[], None]) -> None:
-        """Take `plan` off the list of those that wait."""
-        self._waiting.pop(plan, None)
 
     def succeed(self) -> None:
         """An answer has stored or judged an entry: the destination works."""
@@ -165,7 +195,7 @@ class LimiterCache:
     __slots__ = ("_limiters", "_max_scopes")
 
     def __init__(self, max_scopes: int = 1024) -> None:
-        self._limiters: dict[tuple[Hashable, AsyncSinkWriterConfig], Limiter] = {}
+        self._limiters: dict[Hashable, Limiter] = {}
         self._max_scopes = max_scopes
 
     def __len__(self) -> int:
@@ -173,9 +203,11 @@ class LimiterCache:
 
     def limiter(self, scope: Hashable, config: AsyncSinkWriterConfig) -> Limiter:
         """The limiter of a scope for writers with `config`, made when it is first asked for."""
-        key = scope, config
+        # Only what a strategy is made from: writers that differ in something else share what they learn.
+        sizes = config.max_batch_size, config.max_batch_size_in_bytes, config.max_in_flight_requests
+        key = scope, config.rate_limit, config.retry, *sizes
         found = self._limiters.pop(key, None)
-        if found is None:
+        if found is None or found.broken is not None:
             found = Limiter(config.rate_limit.make(config), config.retry)
             self._make_room()
         self._limiters[key] = found

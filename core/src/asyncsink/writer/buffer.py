@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from asyncsink.blocks import EntryBlock, fitting
@@ -19,10 +20,11 @@ class Run:
     """Entries `start` to before `stop` of a block, with one history.
 
     The entry at block index `i` has the sequence number ``base + i``, or ``explicit[i]`` where the block was made by
-    ``take`` and its entries were not neighbours. `attempts` counts the answers that called the entries retryable.
+    ``take`` and its entries were not neighbours. `attempts` counts the answers that called the entries retryable, the
+    first of which came at `failed_ms` since the epoch.
     """
 
-    __slots__ = ("attempts", "base", "block", "explicit", "start", "stop")
+    __slots__ = ("attempts", "base", "block", "explicit", "failed_ms", "start", "stop")
 
     def __init__(
         self,
@@ -32,9 +34,10 @@ class Run:
         base: int,
         explicit: Sequence[int] | None = None,
         attempts: int = 0,
+        failed_ms: int | None = None,
     ) -> None:
         self.block, self.start, self.stop = block, start, stop
-        self.base, self.explicit, self.attempts = base, explicit, attempts
+        self.base, self.explicit, self.attempts, self.failed_ms = base, explicit, attempts, failed_ms
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -57,18 +60,18 @@ class Run:
 
     def part(self, start: int, stop: int) -> Run:
         """The entries between two block indices, in shared memory."""
-        return Run(self.block, start, stop, self.base, self.explicit, self.attempts)
+        return Run(self.block, start, stop, self.base, self.explicit, self.attempts, self.failed_ms)
 
-    def take(self, indices: Sequence[int], attempts: int) -> Run:
+    def take(self, indices: Sequence[int], attempts: int, failed_ms: int | None) -> Run:
         """The entries at these block indices with another count of attempts; copied unless they are most of the block.
 
         A copy lets go of the block: one failed entry must not keep thousands of acknowledged ones alive.
         """
         first, count = indices[0], len(indices)
         if indices[-1] - first == count - 1 and count * 2 >= len(self.block):
-            return Run(self.block, first, first + count, self.base, self.explicit, attempts)
+            return Run(self.block, first, first + count, self.base, self.explicit, attempts, failed_ms)
         explicit = [self.sequence_of(index) for index in indices]
-        return Run(self.block.take(indices), 0, count, 0, explicit, attempts)
+        return Run(self.block.take(indices), 0, count, 0, explicit, attempts, failed_ms)
 
     def entries(self) -> Iterator[tuple[int, Any, int]]:
         """Each entry as (sequence number, entry, bytes)."""
@@ -96,16 +99,26 @@ class Lane:
         self.size_in_bytes = 0
         self.slots = 0
         """Requests of this lane that are in flight."""
-        self.due_before = 0
+        self.due_before: float = 0
         """Entries with a smaller sequence number are due whatever the thresholds say."""
 
     def __bool__(self) -> bool:
         return bool(self.count or self.sealed)
 
     @property
-    def first_sequence(self) -> int:
+    def is_idle(self) -> bool:
+        """Whether the lane could be forgotten: it holds nothing, and nothing of it is under way."""
+        return not (self.count or self.sealed or self.slots)
+
+    @property
+    def first_sequence(self) -> float:
         """The sequence number of the oldest entry that may be cut; only asked of a lane with a count."""
         return (self.returned[0] if self.returned else self.fresh[0]).first_sequence
+
+    @property
+    def oldest_sequence(self) -> float:
+        """The sequence number of the oldest entry that waits, whether it may be cut or not; infinite if none does."""
+        return self.first_sequence if self.count else inf
 
     def runs(self) -> Iterable[Run]:
         return chain(self.returned, self.fresh) if self.returned else self.fresh
@@ -160,12 +173,36 @@ class Lane:
                 count -= run.stop - run.start
             else:
                 middle = run.start + count
-                pieces.append(Run(run.block, run.start, middle, run.base, run.explicit, run.attempts))
+                pieces.append(run.part(run.start, middle))
                 run.start = middle
                 break
         if self.due_before and not (self.count and self.first_sequence < self.due_before):
             self.due_before = 0
         return pieces
+
+    def halves(self, request: InFlightRequest[Any]) -> tuple[list[Run], list[Run]]:
+        """The entries of a request in two parts, each of at least one entry; only asked of a request of two or more."""
+        left = len(request) // 2
+        first: list[Run] = []
+        second: list[Run] = []
+        for run in request.pieces:
+            middle = min(run.stop, run.start + left)
+            left -= middle - run.start
+            first += [run.part(run.start, middle)] if middle > run.start else []
+            second += [run.part(middle, run.stop)] if run.stop > middle else []
+        return first, second
+
+    # ---- order, where keys have one: see KeyedLane -----------------------------------------------------------
+
+    def hold(self, runs: Iterable[Run]) -> None:
+        """Keep back whatever has a key that one of these entries has."""
+
+    def free(self, runs: Iterable[Run]) -> None:
+        """No longer keep back what has a key of these entries; each hold is to be freed once, and so is each cut."""
+
+    def share_a_key(self, first: Iterable[Run], second: Iterable[Run]) -> bool:
+        """Whether entries of both belong in order."""
+        return False
 
 
 def _interleaved(runs: list[Run]) -> list[Run]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from enum import Enum
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from asyncsink.accounting import Accounting
 from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
-from asyncsink.errors import DeliveryError, WriterClosedError
-from asyncsink.limits.limiter import LimiterCache
-from asyncsink.limits.strategy import RequestInfo, ResultInfo
+from asyncsink.errors import DeliveryError, FatalRequestError, WriterClosedError
+from asyncsink.limits.limiter import Limiter, LimiterCache
+from asyncsink.limits.strategy import ResultInfo
 from asyncsink.writer.buffer import Lane, Run
+from asyncsink.writer.dispatch import Dispatcher
+from asyncsink.writer.lanes import Lanes
 from asyncsink.writer.make import BlockMaker
 from asyncsink.writer.request import InFlightRequest
-from asyncsink.writer.scope import Scope
 from asyncsink.writer.timekeeper import Timekeeper
 from asyncsink.writer.workers import Workers
 
@@ -25,23 +27,11 @@ if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
 
 
-_NONE_YET: Any = object()
-
-
-class Verdict(Enum):
-    """What became of a turn that a lane was given."""
-
-    SENT = "sent"
-    NOT_DUE = "not due"
-    LANE_BLOCKED = "the strategy blocks its next request; one of another lane may be smaller"
-    SCOPE_HELD = "no request of its scope may go"
-
-
 class Engine:
     """Buffers, cuts, sends. Every method runs on the writer's loop, and only :meth:`change` waits.
 
-    Each entry is in exactly one place until it is acknowledged: the writer's open tail, a lane, a sealed request,
-    parked for its own backoff, or in flight.
+    Each entry is in exactly one place until it is acknowledged or given up: the writer's open tail, a lane, a sealed
+    request, parked for its own backoff, in flight, or condemned to be a dead letter.
     """
 
     def __init__(
@@ -50,39 +40,39 @@ class Engine:
         config: AsyncSinkWriterConfig,
         limiters: LimiterCache,
         prefix: str,
+        accounting: Accounting,
         close_tail: Callable[[], None],
     ) -> None:
-        self.config = config
-        self.maker = BlockMaker(sink)
+        self.config, self.accounting = config, accounting
+        self.keyed = config.ordering == "key"
+        self.maker = BlockMaker(sink, self.keyed)
         self.clock: Callable[[], float] = anyio.current_time
-        self.workers: Workers | None = None
         self.time = Timekeeper(self)
         self.alarm = self.time.alarm
         self.failure: DeliveryError | None = None
         self.is_open = self.is_closed = False
-        self.lanes: dict[Hashable | None, Lane] = {}
-        self.scopes: dict[Hashable | None, Scope] = {}
-        self.in_flight: dict[int, InFlightRequest[Any]] = {}
-        """By number of the start: all have the same time, so the first of them is the first to reach its deadline."""
+        self.lanes = Lanes(
+            sink.scope_of,
+            lambda scope: limiters.limiter(scope, config),
+            self.maker.keys_of if self.keyed else None,
+            sink.atomic_requests,
+        )
         self.parked: list[tuple[float, int, Hashable | None, Run]] = []
         """A heap of entries in a backoff of their own: when it ends, a tie-break, their route."""
+        self.condemned: deque[Run] = deque()
+        """Entries that are given up, one a run, until their dead letters are durable."""
         self.waiting_count = 0
         """Entries that wait to be sent, but for sealed ones: what the bound of the buffer is about."""
         self.size_in_bytes = 0
-        """Bytes of all that is not acknowledged."""
+        """Bytes of all that is neither acknowledged nor given up for good."""
         self.next_sequence = 0
         self.flush_before = 0
         """Entries with a smaller sequence number are due, as a flush waits for them."""
         self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
-        self._most_requests = config.max_in_flight_requests
-        self._scope_of, self._limiters, self._prefix, self.close_tail = sink.scope_of, limiters, prefix, close_tail
-        self.ready: dict[Lane, None] = {}
-        """Lanes to be looked at, in the order in which their turn comes; after a plan those that may not go yet."""
-        self._first_scope: Any = _NONE_YET
-        self._many_scopes = False
-        """Whether a second scope has ever been seen."""
-        self.starts = 0
-        self._numbers = self._parkings = 0
+        self.close_tail = close_tail
+        self._dispatch = Dispatcher(self, prefix)
+        self.in_flight, self.ready = self._dispatch.in_flight, self._dispatch.ready
+        self._parkings = 0
         self._changed: anyio.Event | None = None
         self.plan_again = self.plan
         """:meth:`plan`, bound once: by it a limiter knows who waits."""
@@ -93,7 +83,14 @@ class Engine:
         """Take in newly accepted or restored entries; they come after all before them."""
         first, count = self.next_sequence, len(block)
         # Everything that asks the sink comes before the first change: what raises here has taken in nothing.
-        parts = [(self.lane(route), part, explicit) for route, part, explicit in self.maker.split(block, first)]
+        try:
+            parts = [(self.lane(route), part, explicit) for route, part, explicit in self.maker.split(block, first)]
+        except Exception:
+            for lane in [each for each in self.lanes.values() if each.is_idle]:
+                self._drop(lane)
+            raise
+        if not self.accounting.unacknowledged:
+            self.time.begin()
         self.next_sequence += count
         self.waiting_count += count
         self.size_in_bytes += size
@@ -114,12 +111,14 @@ class Engine:
     def seal(self, request: InFlightRequest[Any]) -> None:
         """Take back a request whose outcome is unknown; it will be sent as it is, before the buffer."""
         lane = request.lane
-        at = next((i for i, each in enumerate(lane.sealed) if each.number > request.number), len(lane.sealed))
+        place = request.number, request.path
+        at = next((i for i, each in enumerate(lane.sealed) if (each.number, each.path) > place), len(lane.sealed))
         lane.sealed.insert(at, request)
         self.ready[lane] = None
 
     def park(self, lane: Lane, run: Run, wait_s: float) -> None:
-        """Let entries wait a backoff of their own: buffered meanwhile, but not due."""
+        """Let entries wait a backoff of their own: buffered meanwhile, but not due; their keys wait with them."""
+        lane.hold((run,))
         self._parkings += 1
         self.waiting_count += len(run)
         heappush(self.parked, (self.clock() + wait_s, self._parkings, lane.route, run))
@@ -129,16 +128,15 @@ class Engine:
         """The lane of a route, made when it is first asked for."""
         lane = self.lanes.get(route)
         if lane is None:
-            name = self._scope_of(route)
-            scope = self.scopes.get(name)
-            if scope is None:
-                scope = self.scopes[name] = Scope(name, self._limiters.limiter(name, self.config))
-                scope.limiter.reset_time()
-                self._many_scopes = self._many_scopes or self._first_scope not in (_NONE_YET, name)
-                self._first_scope = name
-            scope.lanes += 1
-            lane = self.lanes[route] = Lane(route, scope)
+            lane = self.lanes.of(route)
+            lane.scope.limiter.join(self.plan_again, self._shrunk)
         return lane
+
+    def _shrunk(self, limiter: Limiter) -> None:
+        """A smaller batch is due earlier, whoever's answer has made it smaller: plan when the others are woken."""
+        if limiter.strategy.max_batch_size < self._most_entries:
+            self.look_at(lane for lane in self.lanes.values() if lane.scope.limiter is limiter)
+            limiter.wait(self.plan_again)
 
     def room_in_lane(self) -> tuple[int, int]:
         """Entries and bytes that the only lane of a sink without routes still lacks to be due; a batch if it is."""
@@ -153,114 +151,45 @@ class Engine:
     # ---- requests go out -------------------------------------------------------------------------------------
 
     def plan(self) -> None:
-        """Send whatever is due and allowed: nothing waits for another write."""
+        """Send whatever is due and allowed: nothing waits for another write.
+
+        A strategy that raises makes the writer fail: whoever has called here has done its own part.
+        """
         if not self.is_open:
             return
         self.close_tail()
-        sent = self._send_ready()
-        while not self.in_flight and self._is_full() and self._send_oldest():
-            sent = self._send_ready() or True
+        try:
+            sent = self._dispatch.send_ready()
+            while not self.in_flight and self._is_full() and self._dispatch.send_oldest():
+                sent = self._dispatch.send_ready() or True
+        except Exception as error:
+            self._fail_planning(error)
+            return
         if sent:
             self.notify()
 
     def make_room(self) -> None:
         """Plan for a caller that waits for room, even if the buffer is not full by the count of what it holds."""
         self.plan()
-        if self.is_open and not self.in_flight and self._send_oldest():
+        try:
+            sent = self.is_open and not self.in_flight and self._dispatch.send_oldest()
+        except Exception as error:
+            self._fail_planning(error)
+            return
+        if sent:
             self.plan()
 
-    def _send_ready(self) -> bool:
-        """Send what may go of the lanes that are ready, in turn; whether anything went."""
-        ready, most = self.ready, self._most_requests
-        first = self.starts
-        held: set[Scope] = set()
-        before = -1
-        while before < self.starts and len(self.in_flight) < most:
-            before = self.starts
-            for lane in list(ready):
-                if len(self.in_flight) >= most:
-                    break
-                if not held or lane.scope not in held:
-                    self._take_turn(lane, held)
-        return self.starts > first
-
-    def _take_turn(self, lane: Lane, held: set[Scope]) -> None:
-        verdict = self._send_next(lane)
-        while verdict is Verdict.SENT and len(self.ready) == 1 and len(self.in_flight) < self._most_requests:
-            verdict = self._send_next(lane)
-        if verdict is Verdict.NOT_DUE:
-            del self.ready[lane]
-        elif verdict is Verdict.SCOPE_HELD:
-            held.add(lane.scope)
-        elif verdict is Verdict.SENT and len(self.ready) > 1:
-            # Its next turn comes after all the others'; who has to wait keeps its place.
-            del self.ready[lane]
-            self.ready[lane] = None
-
-    def _send_oldest(self) -> bool:
-        """Nothing is in flight and there is no room: the route with the oldest entry is due; whether it went."""
-        held: set[Scope] = set()
-        waiting = [lane for lane in self.lanes.values() if lane.count and lane not in self.ready]
-        for lane in sorted(waiting, key=lambda each: each.first_sequence):
-            if lane.scope not in held:
-                lane.due_before = lane.first_sequence + 1
-                self.ready[lane] = None
-                if self._send_next(lane) is Verdict.SENT:
-                    return True
-                held.add(lane.scope)
-        return False
-
-    def _send_next(self, lane: Lane) -> Verdict:
-        """Send the next request of a lane, if there is one and it may go."""
-        scope, limiter = lane.scope, lane.scope.limiter
-        most = max(1, min(self._most_entries, limiter.strategy.max_batch_size))
-        if lane.sealed:
-            count, size = len(lane.sealed[0]), lane.sealed[0].size_in_bytes
-        elif self._is_due(lane, most):
-            count, size = lane.measure(most, self._most_bytes)
-        else:
-            return Verdict.NOT_DUE
-        if self._many_scopes and scope.slots >= max(1, self.config.max_in_flight_requests - 1):
-            return Verdict.SCOPE_HELD
-        info = RequestInfo(count, size, self.clock())
-        if not limiter.admits(info, sealed=bool(lane.sealed)):
-            limiter.wait(self.plan_again)
-            self.alarm.set(limiter.unblocked_s(info.now_s))
-            # A sealed request cannot be cut to what is free: were others of its scope let past, it might never go.
-            held = lane.sealed or limiter.not_before_s > info.now_s
-            return Verdict.SCOPE_HELD if held else Verdict.LANE_BLOCKED
-        if lane.sealed:
-            request = lane.sealed.popleft().again()
-        else:
-            self._numbers += 1
-            self.waiting_count -= count
-            request = InFlightRequest(lane, lane.cut(count, size), count, size, self._prefix, self._numbers)
-        self._start(request, info)
-        return Verdict.SENT
-
-    def _is_due(self, lane: Lane, most: int) -> bool:
-        count = lane.count
-        if not count:
-            return False
-        if count >= most or lane.size_in_bytes >= self._most_bytes:
-            return True
-        first = lane.first_sequence
-        return first < self.flush_before or first < lane.due_before
-
-    def _start(self, request: InFlightRequest[Any], info: RequestInfo) -> None:
-        assert self.workers is not None
-        self.starts += 1
-        request.start, request.start_s = self.starts, info.now_s
-        scope = request.lane.scope
-        scope.slots += 1
-        request.lane.slots += 1
-        request.scope_start = scope.limiter.start(info)
-        self.in_flight[request.start] = request
-        self.alarm.set(info.now_s + self.config.request_timeout_s)
-        self.workers.start(request)
+    def _fail_planning(self, error: Exception) -> None:
+        self.fail(FatalRequestError(f"{type(error).__name__} while planning requests: {error}"), error)
 
     def release(
-        self, request: InFlightRequest[Any], failed: int, throttled: int, retry_after_s: float | None, now_s: float
+        self,
+        request: InFlightRequest[Any],
+        failed: int,
+        throttled: int,
+        retry_after_s: float | None,
+        now_s: float,
+        ignored: bool = False,
     ) -> None:
         """Give back what a request holds, whatever its ending: each is registered once and completed once."""
         request.over = True
@@ -268,20 +197,14 @@ class Engine:
         request.lane.slots -= 1
         scope = request.lane.scope
         scope.slots -= 1
-        strategy = scope.limiter.strategy
-        before = strategy.max_batch_size
-        scope.limiter.end(
-            ResultInfo(len(request), request.size_in_bytes, failed, throttled, request.start_s, now_s, retry_after_s)
-        )
-        if scope.lanes > 1 and strategy.max_batch_size < min(before, self._most_entries):
-            # A smaller batch is due earlier, in every lane of the scope.
-            self.look_at(lane for lane in self.lanes.values() if lane.scope is scope)
+        count, size = len(request), request.size_in_bytes
+        scope.limiter.end(ResultInfo(count, size, failed, throttled, request.start_s, now_s, retry_after_s, ignored))
 
     def go_on(self, lane: Lane) -> None:
         """A request of this lane has ended: send what has become possible, here and in other writers."""
         if lane.count or lane.sealed:
             self.ready[lane] = None
-        elif not lane.slots and lane.route is not None:
+        elif lane.route is not None and lane.is_idle:
             self._drop(lane)
         self.plan()
         if lane.scope.limiter.has_waiting:
@@ -289,15 +212,10 @@ class Engine:
         self.notify()
 
     def _drop(self, lane: Lane) -> None:
-        """Forget an empty lane, so that routes may come and go without end; its limiter stays with the cache."""
-        if self.lanes.get(lane.route) is not lane:
-            return  # a late answer: another lane of this route has been made since
-        del self.lanes[lane.route]
+        scope = self.lanes.drop(lane)
         self.ready.pop(lane, None)
-        lane.scope.lanes -= 1
-        if not lane.scope.lanes:
-            lane.scope.limiter.forget(self.plan_again)
-            del self.scopes[lane.scope.name]
+        if scope is not None:
+            scope.limiter.leave(self.plan_again)
 
     def _is_full(self) -> bool:
         config = self.config
@@ -305,6 +223,11 @@ class Engine:
             self.waiting_count >= config.max_buffered_requests
             or self.size_in_bytes >= config.max_buffered_size_in_bytes
         )
+
+    @property
+    def starts(self) -> int:
+        """Requests sent so far, resends included."""
+        return self._dispatch.starts
 
     def make_due_before(self, sequence: int) -> None:
         """Entries with a smaller sequence number are due from now on, until ``flush_before`` is set back."""
@@ -325,7 +248,7 @@ class Engine:
         """
         if self.is_closed:
             raise WriterClosedError("the writer was closed while it connected")
-        self.workers, self.clock, self.is_open = workers, clock, True
+        self._dispatch.workers, self.clock, self.is_open = workers, clock, True
         self.plan()
 
     def fail(self, error: DeliveryError, cause: BaseException | None = None) -> None:
@@ -343,11 +266,12 @@ class Engine:
         self.is_open, self.is_closed = False, True
         now_s = self.clock()
         for request in list(self.in_flight.values()):
-            self.release(request, len(request), 0, None, now_s)
+            # Ignored: that a writer ends says nothing of the load, and others may share the limit.
+            self.release(request, len(request), 0, None, now_s, ignored=True)
             self.put_back(request)
             self.cut(request)
-        for scope in self.scopes.values():
-            scope.limiter.forget(self.plan_again)
+        for scope in self.lanes.scopes.values():
+            scope.limiter.leave(self.plan_again)
             scope.limiter.wake(self.plan_again)
         self.notify()
 
@@ -355,9 +279,10 @@ class Engine:
         """All entries of a request wait again: as they are if it is sealed, at the head of their lane otherwise."""
         if request.sealed:
             self.seal(request)
-        else:
-            for piece in request.pieces:
-                self.give_back(request.lane, piece.take(range(piece.start, piece.stop), piece.attempts))
+            return
+        request.lane.free(request.pieces)
+        for piece in request.pieces:
+            self.give_back(request.lane, piece.take(range(piece.start, piece.stop), piece.attempts, piece.failed_ms))
 
     def cut(self, request: InFlightRequest[Any]) -> None:
         """Cancel the connector's call for a request that has ended for the writer."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from asyncsink.blocks import EntryBlock
+from asyncsink.blocks import EntryBlock, merge
 from asyncsink.context import WriteContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import ConversionError, OversizedEntryError
 from asyncsink.writer.make import BlockMaker
+from asyncsink.writer.rejecting import Refused
 
 logger = logging.getLogger(__name__)
+
+Sifted = tuple[EntryBlock[Any], Sequence[int], Sequence[Refused]]
+"""A block of what could be converted, the sequence of each of its entries, and what could not be converted."""
 
 
 class Intake:
@@ -34,17 +38,6 @@ class Intake:
             return context.sequence
         self.context.sequence += count
         return self.context.sequence - count + 1
-
-    def convert(self, element: Any) -> tuple[Any, int]:
-        """The entry of one element that came without a context, and its bytes."""
-        self.context.sequence += 1
-        try:
-            entry = self.converter.apply(element, self.context)
-        except Exception as error:
-            raise self.unconvertible(self.context.sequence, error) from error
-        size = self._maker.size_of(entry)
-        self.check_size(size)
-        return entry, size
 
     def convert_run(
         self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]
@@ -69,18 +62,54 @@ class Intake:
         block: EntryBlock[Any] = converted
         return block
 
-    def convert_row(self, row: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> Any:
-        """The entry of a batch of one row, as a block.
+    def sift(self, elements: Sequence[Any], context: WriteContext | None, first: int, first_only: bool) -> Sifted:
+        """Convert elements one by one, the first of which has the sequence `first`.
 
-        The row stays a batch, since a dictionary of it would not tell maps from lists, cannot hold a string that is no
+        :param first_only: go no further than the first that cannot be converted
+        """
+        entries: list[Any] = []
+        sequences: list[int] = []
+        refused: list[Refused] = []
+        for sequence, element in enumerate(elements, first):
+            try:
+                entries.append(self.converter.apply(element, at(context, sequence)))
+            except Exception as error:
+                refused.append(self.refused(element, sequence, error, len(entries)))
+                if first_only:
+                    break
+            else:
+                sequences.append(sequence)
+        return self._maker.make(entries), sequences, refused
+
+    def sift_rows(
+        self,
+        rows: Any,
+        context: WriteContext | None,
+        first: int,
+        convert: Callable[[Any, WriteContext], Any],
+        first_only: bool,
+    ) -> Sifted:
+        """Like :meth:`sift`, for the rows of a record batch.
+
+        A row stays a batch, since a dictionary of it would not tell maps from lists, cannot hold a string that is no
         UTF-8 or a date before year 1, and makes something else of a time of day beyond 24 hours.
         """
-        try:
-            block = convert(row, context)
-        except Exception as error:
-            raise self.unconvertible(context.sequence, error) from error
-        self._check_count(block, 1)
-        return block
+        blocks: list[EntryBlock[Any]] = []
+        sequences: list[int] = []
+        refused: list[Refused] = []
+        for row in range(len(rows)):
+            alone, sequence = rows.slice(row, 1), first + row
+            try:
+                block = convert(alone, at(context, sequence))
+            except Exception as error:
+                refused.append(self.refused(alone, sequence, error, len(blocks)))
+                if first_only:
+                    break
+            else:
+                self._check_count(block, 1)
+                blocks.append(block)
+                sequences.append(sequence)
+        return merge(blocks) if blocks else self._maker.make([]), sequences, refused
 
     def _check_count(self, converted: Any, count: int) -> None:
         if len(converted) != count:
@@ -89,19 +118,24 @@ class Intake:
                 "a converter makes one entry of each"
             )
 
-    def unconvertible(self, sequence: int, error: Exception) -> ConversionError:
-        """What to raise for an element whose conversion raised `error`."""
-        return ConversionError(
-            f"{type(self.converter).__name__} could not convert element {sequence}: {type(error).__name__}: {error}"
-        )
+    def refused(self, element: Any, sequence: int, error: Exception, place: int = 0) -> Refused:
+        """An element whose conversion raised `error`."""
+        name = type(self.converter).__name__
+        text = f"{name} could not convert element {sequence}: {type(error).__name__}: {error}"
+        failure = ConversionError(text)
+        failure.__cause__ = error
+        return Refused(failure, sequence, place, element=element)
 
-    def check_size(self, size: int) -> None:
-        """Raise if an entry of `size` bytes is too large to be ever sent."""
-        if size > self._limit:
-            raise OversizedEntryError(
-                f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._limit}; "
-                "make it smaller, or raise the limit if the service allows"
-            )
+    def refused_entry(self, block: EntryBlock[Any], index: int, sequence: int) -> Refused:
+        """An entry of a block that is too large to be ever sent."""
+        return Refused(self.oversized(block.size_in_bytes(index, index + 1)), sequence, index, entry=block[index])
+
+    def oversized(self, size: int) -> OversizedEntryError:
+        """What to raise for an entry of `size` bytes that is too large to be ever sent."""
+        return OversizedEntryError(
+            f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._limit}; "
+            "make it smaller, or raise the limit if the service allows"
+        )
 
 
 def at(context: WriteContext | None, sequence: int) -> WriteContext:

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from asyncsink.context import InitContext
 from asyncsink.writer.clock import loop_clock
 from asyncsink.writer.engine import Engine
+from asyncsink.writer.rejecting import Rejections
 from asyncsink.writer.workers import Ended, Workers
 
 if TYPE_CHECKING:
@@ -27,14 +28,16 @@ class Life:
         self._sink, self._context = sink, context
         self._stack = AsyncExitStack()
 
-    async def enter(self, engine: Engine, ended: Ended) -> None:
+    async def enter(self, engine: Engine, rejections: Rejections, ended: Ended) -> None:
         """Connect, and let the engine send; `ended` hears of every answer."""
         client = await self._stack.enter_async_context(self._client())
         submit = self._sink.submit_request_entries
         try:
+            await self._stack.enter_async_context(rejections.opened())
             group = await self._stack.enter_async_context(_cancelled_at_the_end())
             engine.open(Workers(group, lambda request: submit(request, client), ended), loop_clock())
             group.start_soon(_keep_time, engine)
+            rejections.start(group)
         except BaseException as error:
             await self.leave(error)
             raise

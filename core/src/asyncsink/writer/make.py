@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from asyncsink.blocks import EntryBlock, ListBlock, Routes
+from asyncsink.blocks import EntryBlock, ListBlock, RoutePart, Routes, split
 from asyncsink.errors import FatalRequestError
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
 
-Part = tuple[Hashable | None, EntryBlock[Any], Sequence[int] | None]
-
 
 class BlockMaker:
     """Makes blocks with the sizes and routes that a sink gives its entries."""
 
-    __slots__ = ("_sink", "routed")
+    __slots__ = ("_sink", "keyed", "routed")
 
-    def __init__(self, sink: AsyncSink[Any, Any, Any]) -> None:
+    def __init__(self, sink: AsyncSink[Any, Any, Any], keyed: bool) -> None:
         from asyncsink.async_sink import AsyncSink
 
         self._sink = sink
+        self.keyed = keyed
+        """Whether the order of keys is kept; nobody asks for keys otherwise."""
         self.routed = type(sink).route_of is not AsyncSink.route_of
         """Whether entries have routes at all; most sinks have one destination and skip the question."""
 
+    @property
+    def asks_each(self) -> bool:
+        """Whether the sink is asked more of an entry than its size, and may raise: then at once, not at the next."""
+        return self.routed or self.keyed
+
     def make(self, entries: Sequence[Any], sizes: Sequence[int] | None = None) -> ListBlock[Any]:
         """A block of these entries; measured unless their sizes are known."""
-        return ListBlock(entries, self._sink.sizes(entries) if sizes is None else sizes, None, self._routes(entries))
+        keys = [*map(self._sink.key_of, entries)] if self.keyed else None
+        routes = self._routes(entries) if self.routed else None
+        return ListBlock(entries, self._sink.sizes(entries) if sizes is None else sizes, keys, routes)
 
-    def _routes(self, entries: Sequence[Any]) -> Routes | None:
-        if not self.routed:
-            return None
+    def keys_of(self, block: EntryBlock[Any]) -> Sequence[Hashable | None]:
+        """The key of each entry: those that the block was made with, or what the sink says."""
+        keys = block.keys()
+        return [*map(self._sink.key_of, block)] if keys is None else keys
+
+    def _routes(self, entries: Sequence[Any]) -> Routes:
         distinct: dict[Hashable | None, int] = {}
         indices = [distinct.setdefault(self._sink.route_of(entry), len(distinct)) for entry in entries]
         return list(distinct), indices
 
-    def split(self, block: EntryBlock[Any], first: int) -> Iterator[Part]:
+    def split(self, block: EntryBlock[Any], first: int) -> list[RoutePart]:
         """A block by routes, in order of first appearance, with the sequence numbers of each part's entries.
 
         The sequence numbers are None, and the block is not copied, where all entries have one route.
         """
         if not self.routed:
-            yield None, block, None
-            return
-        routes = block.routes() or self._routes([block[index] for index in range(len(block))])
-        assert routes is not None
-        places: dict[int, list[int]] = {}
-        for index, route in enumerate(routes[1]):
-            places.setdefault(int(route), []).append(index)
-        for which, indices in places.items():
-            if len(indices) == len(block):
-                yield routes[0][which], block, None
-            else:
-                yield routes[0][which], block.take(indices), [first + index for index in indices]
+            return [(None, block, None)]
+        own = block.routes()
+        if own is not None and hasattr(block, "split"):
+            parts: list[RoutePart] = block.split(first)
+            return parts
+        return split(block, first, own or self._routes(list(block)))
 
     def size_of(self, entry: Any) -> int:
         return self._sink.size_in_bytes(entry)
@@ -64,9 +68,11 @@ class BlockMaker:
     ) -> ListBlock[Any]:
         """A block with some entries replaced by what the destination's answer made of them (FLIP-171).
 
-        :raises FatalRequestError: a replacement belongs to another route
+        :raises FatalRequestError: a replacement belongs to another route or has another key
         """
-        for entry in replacements.values():
+        for index, entry in replacements.items():
+            if self.keyed and self._sink.key_of(entry) != self.keys_of(block)[index]:
+                raise FatalRequestError("a replacement has another key than its entry; a connector must keep the key")
             if self.routed and self._sink.route_of(entry) != route:
                 raise FatalRequestError(
                     f"a replacement has route {self._sink.route_of(entry)!r}, the entry it replaces {route!r}; "

@@ -20,7 +20,9 @@ EntryT = TypeVar("EntryT")
 class InFlightRequest(RequestEntries[EntryT]):
     """The entries of a request with its bookkeeping: one object, since every request on the hot path makes one.
 
-    :ivar number: of the id among those of its writer; a sealed resend keeps it
+    :ivar number: of the id among those of its writer; a sealed resend keeps it, and so do the parts of a request that
+        was bisected, which differ by their `path`
+    :ivar after: the id of the other half, which has to be settled first as both hold entries of one key
     :ivar sealed: its outcome was unknown once, so it is only ever sent again as it is
     :ivar failing_since_s: when its outcome first was unknown
     :ivar over: it has ended for the writer, though the connector may still be at work on it
@@ -34,10 +36,12 @@ class InFlightRequest(RequestEntries[EntryT]):
         "_prefix",
         "_route",
         "_size",
+        "after",
         "failing_since_s",
         "lane",
         "number",
         "over",
+        "path",
         "pieces",
         "scope_start",
         "sealed",
@@ -53,6 +57,8 @@ class InFlightRequest(RequestEntries[EntryT]):
         self.pieces = pieces
         self.number = number
         self.sealed = False
+        self.path: tuple[int, ...] = ()
+        self.after: str | None = None
         self.failing_since_s: float | None = None
         self.over = False
         self.start = self.scope_start = 0
@@ -70,11 +76,25 @@ class InFlightRequest(RequestEntries[EntryT]):
             self.lane, self.pieces, self._count, self._size, self._prefix, self.number, self._attempt + 1
         )
         twin.sealed, twin.failing_since_s, twin._block = self.sealed, self.failing_since_s, self._block
+        twin.path, twin.after = self.path, self.after
         return twin
+
+    def part(self, pieces: list[Run], which: int) -> InFlightRequest[EntryT]:
+        """One half of a request that was refused for what it holds: a request of its own, sealed if this one was."""
+        count, size = sum(map(len, pieces)), sum(run.size_in_bytes for run in pieces)
+        half: InFlightRequest[EntryT] = InFlightRequest(self.lane, pieces, count, size, self._prefix, self.number, 0)
+        half.sealed, half.failing_since_s, half.path = self.sealed, self.failing_since_s, (*self.path, which)
+        half.after = self.after
+        return half
+
+    def is_or_is_part_of(self, id: str) -> bool:
+        """Whether this is the request of that id, or what bisecting has left of it."""
+        return self.id == id or self.id.startswith(f"{id}/")
 
     @property
     def id(self) -> str:
-        return f"{self._prefix}{self.number}"
+        whole = f"{self._prefix}{self.number}"
+        return "/".join((whole, *map(str, self.path))) if self.path else whole
 
     @property
     def attempt(self) -> int:

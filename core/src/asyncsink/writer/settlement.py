@@ -5,37 +5,42 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from asyncsink.dead_letters import DeadLetterReason
 from asyncsink.errors import (
     DeliveryError,
     DestinationUnavailableError,
     FatalRequestError,
     RequestError,
     RequestRejectedError,
+    RequestTimedOutError,
 )
 from asyncsink.failures import Failure, FailureKind
 from asyncsink.request import RequestResult
 from asyncsink.writer.buffer import Run
 from asyncsink.writer.engine import Engine
 from asyncsink.writer.outcome import Judge, Outcome
+from asyncsink.writer.rejecting import Rejections
 from asyncsink.writer.request import InFlightRequest
 from asyncsink.writer.scope import Scope
-from asyncsink.writer.sorting import Sorted, sort_entries
+from asyncsink.writer.sorting import Failed, Limits, Sorted, sort_entries
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
 
 
 class Settlement:
-    """Settles requests: acknowledges, returns, parks or seals entries, backs off, gives up, fails.
+    """Settles requests: acknowledges, returns, parks, seals, halves or gives up entries, backs off, fails.
 
     Two kinds of failure: of the *destination*, bounded by ``retry.timeout_s``, and of an *entry*, bounded by
     ``retry.max_attempts``. See :class:`~asyncsink.FailureKind` for what follows from which.
     """
 
-    def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine) -> None:
-        self._engine, self._retry = engine, engine.config.retry
+    def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine, rejections: Rejections) -> None:
+        self._engine, self._retry, self._rejections = engine, engine.config.retry, rejections
+        self._accounting, self._time = engine.accounting, engine.time
+        self._limits = Limits(engine.config.retry.max_attempts, engine.config.max_record_size_in_bytes)
         self._judge = Judge(sink.errors, type(sink).__name__)
-        self.acknowledged = self.retried = self.throttled = self.failed_requests = 0
+        self.retried = self.throttled = self.failed_requests = 0
         self.last_send_time_s: float | None = None
         engine.time.on_timeout = self._time_out
         engine.time.on_time_up = self._time_up
@@ -48,8 +53,10 @@ class Settlement:
                 self._settle_late(request, answer)
             elif type(answer) is RequestResult and not answer.failed:
                 self._release(request, 0, 0, None)
-                self.acknowledged += len(request)
+                self._accounting.acknowledged += len(request)
                 engine.size_in_bytes -= request.size_in_bytes
+                if engine.keyed:
+                    request.lane.free(request.pieces)
                 request.lane.scope.limiter.succeed()
             else:
                 self._settle(request, self._judge.judge(answer, len(request)))
@@ -60,21 +67,32 @@ class Settlement:
             text = f"{type(error).__name__} while settling request {request.id}: {error}"
             engine.fail(FatalRequestError(text), error)
 
-    def _release(self, request: InFlightRequest[Any], failed: int, throttled: int, retry_after_s: float | None) -> None:
+    def _release(
+        self,
+        request: InFlightRequest[Any],
+        failed: int,
+        throttled: int,
+        retry_after_s: float | None,
+        ignored: bool = False,
+    ) -> None:
         now_s = self._engine.clock()
         self.last_send_time_s = now_s - request.start_s
-        self._engine.release(request, failed, throttled, retry_after_s, now_s)
+        if failed < len(request):
+            self._time.progress_s = now_s
+        self._engine.release(request, failed, throttled, retry_after_s, now_s, ignored)
 
     # ---- the whole request -----------------------------------------------------------------------------------
 
     def _settle(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
         if outcome.kind is None:
-            entries = sort_entries(request, outcome, self._engine.maker)
-            self._release(request, entries.count, entries.throttled_count, entries.throttle_wait_s)
+            entries = sort_entries(request, outcome, self._engine.maker, self._limits)
+            wait_s, ignored = entries.throttle_wait_s, entries.says_nothing_of_load
+            self._release(request, entries.count, entries.throttled_count, wait_s, ignored)
             self._settle_entries(request, outcome, entries)
             return
         count, throttles = len(request), outcome.kind is FailureKind.THROTTLED
-        self._release(request, count, count if throttles else 0, outcome.retry_after_s)
+        rejects = outcome.kind is FailureKind.REJECTED
+        self._release(request, count, count if throttles else 0, outcome.retry_after_s, ignored=rejects)
         self._settle_whole(request, outcome)
 
     def _settle_whole(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
@@ -83,6 +101,9 @@ class Settlement:
             self.throttled += len(request)
         elif outcome.kind is FailureKind.RETRYABLE:
             request.sealed = True
+        elif outcome.kind is FailureKind.REJECTED:
+            self._refuse_whole(request, outcome)
+            return
         self._engine.put_back(request)
         if outcome.kind in (FailureKind.THROTTLED, FailureKind.RETRYABLE):
             self.retried += len(request)
@@ -90,6 +111,36 @@ class Settlement:
         else:
             text = f"request {request.id} of {len(request)} {'entry' if len(request) == 1 else 'entries'}"
             raise self._hopeless(text, outcome.kind, outcome.code, outcome.error)
+
+    def _refuse_whole(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
+        """Nothing was stored, because of what it holds: it is halved until the entries at fault are alone."""
+        request.lane.scope.limiter.succeed()
+        if len(request) > 1:
+            self.retried += len(request)
+            self._bisect(request)
+            return
+        (run,) = request.pieces
+        failure = Failure(outcome.code, _said(outcome.error))
+        request.lane.free((run,))
+        self._give_up(request, [Failed(run, [failure])], DeadLetterReason.REJECTED)
+        if self._rejections.fails:
+            text = f"the only entry of request {request.id}"
+            raise self._hopeless(text, FailureKind.REJECTED, outcome.code, outcome.error)
+
+    def _bisect(self, request: InFlightRequest[Any]) -> None:
+        """Two requests out of one that was refused; under way at once, unless they share a key that has an order."""
+        lane = request.lane
+        parts = lane.halves(request)
+        first, second = (request.part(pieces, which) for which, pieces in enumerate(parts))
+        for pieces in parts:
+            lane.hold(pieces)
+        lane.free(request.pieces)
+        if lane.share_a_key(*parts):
+            # Sealed, so that no entry of the first can return to the buffer and be overtaken by the second.
+            first.sealed = second.sealed = True
+            second.after = first.id
+        for half in (first, second):
+            self._engine.seal(half)
 
     def _back_off(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
         """The destination may recover: go on when the backoff of its scope has ended, unless its time is up."""
@@ -108,6 +159,9 @@ class Settlement:
         outcome = Outcome(FailureKind.RETRYABLE, type(error).__name__, error)
         try:
             self._settle(request, outcome)
+            if self._engine.config.fail_on_timeout:
+                text = f"request {request.id} of {len(request)} entries had {error}, and fail_on_timeout is set"
+                raise RequestTimedOutError(text) from error
         except DeliveryError as failure:
             self._engine.fail(failure, failure.__cause__)
 
@@ -121,7 +175,7 @@ class Settlement:
             return
         outcome = self._judge.judge(answer, len(request))
         if outcome.kind is None and not outcome.is_throttled(len(request)):
-            entries = sort_entries(request, outcome, self._engine.maker)
+            entries = sort_entries(request, outcome, self._engine.maker, self._limits)
             request.lane.sealed.remove(request)
             self.retried -= len(request)
             self._settle_entries(request, outcome, entries)
@@ -136,16 +190,28 @@ class Settlement:
             error = RequestError(failure.code, failure.message)
             self._settle_whole(request, Outcome(FailureKind.THROTTLED, failure.code, error, entries.throttle_wait_s))
             return
-        self.acknowledged += len(request) - entries.count
-        self._engine.size_in_bytes += entries.size_in_bytes - request.size_in_bytes
-        for run in (*entries.throttled, *entries.hopeless):
-            self._engine.give_back(request.lane, run)
-        for run in entries.retryable:
-            self._park(request, run, entries.retry_wait_s)
-        self.retried += entries.count - sum(map(len, entries.hopeless))
+        engine = self._engine
+        self._accounting.acknowledged += len(request) - entries.count
+        engine.size_in_bytes += entries.size_in_bytes - request.size_in_bytes
+        request.lane.free(request.pieces)
+        for failed in (*entries.throttled, *entries.fatal):
+            engine.give_back(request.lane, failed.run)
+        for failed in entries.retryable:
+            self._park(request, failed.run, entries.retry_wait_s)
+        self._give_up(request, entries.rejected, DeadLetterReason.REJECTED)
+        self._give_up(request, entries.exhausted, DeadLetterReason.EXHAUSTED)
+        self.retried += entries.count - entries.hopeless_count
         self.throttled += entries.throttled_count
         self._back_off_entries(request, outcome, entries)
-        self._refuse_hopeless(request, outcome, entries)
+        self._raise_hopeless(request, entries)
+
+    def _give_up(self, request: InFlightRequest[Any], hopeless: list[Failed], reason: DeadLetterReason) -> None:
+        """Entries that can never be delivered; back in the buffer, for a snapshot, where that makes the writer fail."""
+        for run, failures in hopeless:
+            if self._rejections.fails:
+                self._engine.give_back(request.lane, run)
+            else:
+                self._rejections.give_up(request.lane, run, failures, reason)
 
     def _back_off_entries(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
         """Throttled entries hold the scope back; one that was stored or judged says that the destination works."""
@@ -171,26 +237,18 @@ class Settlement:
 
     # ---- no way on -------------------------------------------------------------------------------------------
 
-    def _refuse_hopeless(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
+    def _raise_hopeless(self, request: InFlightRequest[Any], entries: Sorted) -> None:
         """Fail if an entry can never be delivered; all entries have their places by now."""
-        for kind in (FailureKind.FATAL, FailureKind.REJECTED):
-            indices = outcome.indices(kind)
-            if indices:
-                failure = outcome.failures[indices[0]][1]
-                text = f"{len(indices)} of the {len(request)} entries of request {request.id}"
-                where = f" (the first at index {indices[0]})"
-                raise self._hopeless(text + where, kind, failure.code, RequestError(failure.code, failure.message))
-        exhausted = sum(len(run) for run in entries.retryable if run.attempts >= self._retry.max_attempts)
-        if exhausted:
-            raise self._exhausted(exhausted, outcome.failures[outcome.indices(FailureKind.RETRYABLE)[0]][1])
-        limit = self._engine.config.max_record_size_in_bytes
-        for run in (*entries.throttled, *entries.retryable):
-            large = run.block.oversized(limit)
-            if large:
-                raise RequestRejectedError(
-                    f"a replacement has {run.block.size_in_bytes(large[0], large[0] + 1)} bytes, more than "
-                    f"max_record_size_in_bytes = {limit}; raise the limit if the service allows"
-                )
+        fails = self._rejections.fails
+        refused = entries.rejected if fails else []
+        for kind, failed in ((FailureKind.FATAL, entries.fatal), (FailureKind.REJECTED, refused)):
+            if failed:
+                count, failure = sum(len(each.run) for each in failed), failed[0].failures[0]
+                text = f"{count} {'entry' if count == 1 else 'entries'} of the {len(request)} of request {request.id}"
+                raise self._hopeless(text, kind, failure.code, RequestError(failure.code, failure.message))
+        if entries.exhausted and fails:
+            count = sum(len(each.run) for each in entries.exhausted)
+            raise self._exhausted(count, entries.exhausted[0].failures[0])
 
     def _hopeless(self, text: str, kind: FailureKind | None, code: str, error: BaseException | None) -> DeliveryError:
         failure: DeliveryError

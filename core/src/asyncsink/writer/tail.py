@@ -28,7 +28,7 @@ class OpenTail:
     def open(self) -> None:
         """Open a closed tail as far as the buffer has room and the lane lacks entries to be due."""
         engine, config = self._engine, self._engine.config
-        room, size = (1, 1) if engine.maker.routed else engine.room_in_lane()
+        room, size = (1, 1) if engine.maker.asks_each else engine.room_in_lane()
         self.room = min(room, config.max_buffered_requests - engine.waiting_count)
         self.bytes_left = self._size = min(size, config.max_buffered_size_in_bytes - engine.size_in_bytes)
         engine.time.arm()

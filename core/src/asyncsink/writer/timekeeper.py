@@ -58,6 +58,8 @@ class Timekeeper:
 
     :ivar on_timeout: what a request's deadline means
     :ivar on_time_up: what it means that a destination's time is up, and for how many seconds it has been
+    :ivar on_stall: what it means that nothing was acknowledged for so many seconds
+    :ivar progress_s: when an entry was last acknowledged or given up, or the first of all that are held came in
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -67,6 +69,15 @@ class Timekeeper:
         self.alarm = Alarm(self._next_time_s, self._ring)
         self.on_timeout: Callable[[InFlightRequest[Any], BaseException], None]
         self.on_time_up: Callable[[Scope, float], None]
+        self.on_stall: Callable[[float], None]
+        stall_s = engine.config.stall_timeout_s
+        self._stall_s = inf if stall_s is None else stall_s
+        self.progress_s = -inf
+
+    def begin(self) -> None:
+        """The writer held nothing, and now it does."""
+        self.progress_s = self._engine.clock()
+        self.alarm.set(self.progress_s + self._stall_s)
 
     def arm(self) -> None:
         """Start the age timer for an entry that has come in, unless it is running."""
@@ -83,6 +94,8 @@ class Timekeeper:
             times.append(next(iter(engine.in_flight.values())).start_s + engine.config.request_timeout_s)
         if engine.parked:
             times.append(engine.parked[0][0])
+        if engine.accounting.unacknowledged:
+            times.append(self.progress_s + self._stall_s)
         now_s = engine.clock()
         times.extend(scope.limiter.unblocked_s(now_s) for scope in {lane.scope: None for lane in engine.ready})
         times.extend(self._sealed_until_s(lane) for lane in engine.ready if lane.sealed)
@@ -103,6 +116,7 @@ class Timekeeper:
             self._unpark(now_s)
             self._sweep(now_s)
             self._give_up(now_s)
+            self._watch(now_s)
             engine.plan()
             engine.notify()
         except Exception as error:  # a strategy's: the writer must neither hang nor lose its alarm over it
@@ -125,6 +139,7 @@ class Timekeeper:
             _, _, route, run = heappop(engine.parked)
             engine.waiting_count -= len(run)
             lane = engine.lane(route)
+            lane.free((run,))
             engine.give_back(lane, run)
             if run.first_sequence < self._swept_before:  # the age timer has waited for its backoff only
                 lane.due_before = max(lane.due_before, run.last_sequence + 1)
@@ -152,3 +167,13 @@ class Timekeeper:
                 until_s = min(until_s, self._sealed_until_s(lane))
             if until_s <= now_s and self._engine.is_open:
                 self.on_time_up(lane.scope, now_s - until_s)
+
+    def _watch(self, now_s: float) -> None:
+        """If nothing was acknowledged for long, say so; unless all that is held only waits for the age timer."""
+        engine = self._engine
+        if not engine.is_open or self.progress_s + self._stall_s > now_s or not engine.accounting.unacknowledged:
+            return
+        if engine.in_flight or engine.ready or engine.parked or engine.condemned:
+            self.on_stall(now_s - self.progress_s)
+        else:
+            self.progress_s = now_s

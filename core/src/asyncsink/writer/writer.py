@@ -5,22 +5,33 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, final
 from uuid import uuid4
 
-from asyncsink.blocks import EntryBlock, fitting
+from asyncsink.accounting import Accounting
+from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext, idempotency_prefix
-from asyncsink.errors import OversizedEntryError, WouldBlock, WriterClosedError, WriterFailedError
+from asyncsink.errors import (
+    DeliveryError,
+    OversizedEntryError,
+    StalledError,
+    WouldBlock,
+    WriterClosedError,
+    WriterFailedError,
+)
 from asyncsink.limits.limiter import LimiterCache
 from asyncsink.sink import SinkWriter
 from asyncsink.state import BufferedRequestState
-from asyncsink.writer import accounting
+from asyncsink.writer import holdings
 from asyncsink.writer.engine import Engine
-from asyncsink.writer.intake import Intake, at
+from asyncsink.writer.intake import Intake
 from asyncsink.writer.life import Life
+from asyncsink.writer.rejecting import Refused, Rejections
+from asyncsink.writer.room import Room
+from asyncsink.writer.runs import RunWriter
 from asyncsink.writer.settlement import Settlement
 from asyncsink.writer.statistics import WriterStatistics
 from asyncsink.writer.tail import OpenTail
@@ -59,15 +70,21 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         # Spark counts attempts from 0 again after a restart, and cuts may fall elsewhere then: an id that came again
         # with other entries would be taken for a repetition, and they would be lost. Hence the random part.
         prefix = f"{idempotency_prefix(context)}{context.attempt}.{uuid4().hex[:8]}-"
-        self._engine = Engine(sink, config, limiters, prefix, self._close_tail)
-        self._settlement = Settlement(sink, self._engine)
+        sink.check_config(config)
+        self._accounting = Accounting()
+        self._engine = Engine(sink, config, limiters, prefix, self._accounting, self._close_tail)
+        self._engine.time.on_stall = self._stalled
+        self._rejections = Rejections(sink, self._engine, context)
+        self._settlement = Settlement(sink, self._engine, self._rejections)
         self._life = Life(sink, context)
         self._max_record = config.max_record_size_in_bytes
         self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._max_record)
         self._apply, self._context = self._intake.converter.apply, self._intake.context
         self._size_of = sink.size_in_bytes
         self._tail = OpenTail(self._engine)
-        self._accepted = self._restored = self._flushes = 0
+        self._room = Room(self._engine, self._check)
+        self._runs = RunWriter(self._engine, self._room, self._intake, self._rejections)
+        self._flushes = 0
         self._entered = self._closed = self._seen = self._asked = self._warned = False
         self._thread: int | None = None
         self._statistics = WriterStatistics()
@@ -88,7 +105,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         try:
             self._restore()
             self._intake.converter.open(self._init)
-            await self._life.enter(self._engine, self._ended)
+            await self._life.enter(self._engine, self._rejections, self._ended)
         except BaseException:
             self._close()
             raise
@@ -105,7 +122,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if state.entries:
             self._engine.add(self._engine.maker.make(state.entries, state.sizes), state.size_in_bytes)
         # Only now: if the sink raises for a restored entry, all of them are still in the snapshot.
-        self._restored, self._state = len(state.entries), None
+        self._accounting.restored, self._state = len(state.entries), None
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -179,7 +196,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         """
         tail = self._tail
         if not tail.room:
-            await self._room(1)
+            await self._room.wait(1)
             tail.open()
         if context is None:
             context = self._context
@@ -187,11 +204,12 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         try:
             entry = self._apply(element, context)
         except Exception as error:
-            raise self._intake.unconvertible(context.sequence, error) from error
+            await self._refuse(self._intake.refused(element, context.sequence, error))
+            return
         size = self._size_of(entry)
         left = tail.bytes_left - size
         if left <= 0 or size > self._max_record:
-            await self._append_last(entry, size)
+            await self._append_last(entry, size, context.sequence)
             return
         tail.entries.append(entry)
         tail.sizes.append(size)
@@ -200,33 +218,62 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if not room:
             self._engine.plan()
 
-    async def _append_last(self, entry: EntryT, size: int) -> None:
+    async def _append_last(self, entry: EntryT, size: int, sequence: int) -> None:
         """Accept an entry that uses up the bytes of the open tail, or does not fit into the buffer yet."""
-        self._intake.check_size(size)
-        while not self._takes(size):
-            await self._room(size)
+        if size > self._max_record:
+            await self._refuse(Refused(self._intake.oversized(size), sequence, entry=entry))
+            return
+        while not self._room.fits(size):
+            await self._room.wait(size)
+        self._tail.open()
         self._tail.append(entry, size)
         self._engine.plan()
+
+    async def _refuse(self, refused: Refused) -> None:
+        """Give up an element that can never be sent; raise for it if that is what the user wants."""
+        if not self._rejections.fails:
+            await self._rejections.keep([refused])
+            self._check()
+        self._close_tail()
+        self._rejections.accept(refused)
 
     def write_nowait(self, element: InputT) -> None:
         """Accept one element without waiting; what FLIP-171 left out as ``isAvailable``.
 
+        It cannot wait for a dead letter either: what can never be sent raises, unless it is to be dropped.
+
         :raises WouldBlock: the buffer is full
+        :raises RejectedEntryError: it cannot be converted or is too large, and has not been accepted
         """
         self._check()
-        if not self._fits(1):
+        if not self._room.fits(1):
             raise WouldBlock(f"the buffer holds {self._engine.waiting_count} entries and is full; wait_available()")
-        entry, size = self._intake.convert(element)
-        if not self._fits(size):
-            self._context.sequence -= 1
+        context = self._context
+        context.sequence += 1
+        try:
+            entry = self._apply(element, context)
+        except Exception as error:
+            self._refuse_nowait(self._intake.refused(element, context.sequence, error))
+            return
+        size = self._size_of(entry)
+        if size > self._max_record:
+            self._refuse_nowait(Refused(self._intake.oversized(size), context.sequence, entry=entry))
+            return
+        if not self._room.fits(size):
+            context.sequence -= 1
             raise WouldBlock(f"the buffer has no room for {size} more bytes; wait_available()")
         self._engine.add(self._engine.maker.make([entry], [size]), size)
-        self._accepted += 1
+        self._accounting.accepted += 1
         self._engine.plan()
+
+    def _refuse_nowait(self, refused: Refused) -> None:
+        if self._config.on_rejected != "drop":
+            raise refused.error
+        self._rejections.accept(refused)
 
     async def wait_available(self) -> None:
         """Wait until one more entry of any legal size fits; several producers loop over it and write_nowait."""
-        await self._room(self._max_record)
+        await self._room.wait(self._max_record)
 
     async def write_many(self, elements: Sequence[InputT], context: WriteContext | None = None) -> None:
         """Accept elements in order, converted in runs as room comes; ``context.sequence`` is that of the first.
@@ -234,97 +281,40 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         Where it raises, what came before the element at fault has been accepted.
         """
         self._check()
-        first, start = self._intake.offer(len(elements), context), 0
-        while start < len(elements):
-            await self._room(1)
-            stop = min(len(elements), start + self._config.max_buffered_requests - self._engine.waiting_count)
-            part = elements if stop - start == len(elements) else elements[start:stop]
-            if not await self._write_run(part, at(context, first + start), self._intake.converter.apply_many):
-                for sequence, element in enumerate(part, first + start):
-                    await self.write(element, at(context, sequence))
-            start = stop
+        try:
+            await self._runs.write_many(elements, context)
+        finally:
+            self._publish()
 
     async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
         """Accept the rows of a ``pyarrow.RecordBatch``, by the converter's ``apply_batch`` if it has one.
 
         Without it the elements are the rows as dictionaries.
         """
-        await self._room(1)
+        self._check()
         apply_batch = getattr(self._intake.converter, "apply_batch", None)
         if apply_batch is None:
             await self.write_many(batch.to_pylist(), context)
             return
-        first = self._intake.offer(len(batch), context)
-        if not await self._write_run(batch, at(context, first), apply_batch):
-            for row in range(len(batch)):
-                await self._room(1)
-                alone = at(context, first + row)
-                await self.write_block(self._intake.convert_row(batch.slice(row, 1), alone, apply_batch))
-
-    async def _write_run(self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]) -> bool:
-        """Convert a run at once and accept it; False where converting fails, and the one at fault has to be found."""
-        block = self._intake.convert_run(run, context, convert)
-        if block is not None:
-            await self.write_block(block)
-        return block is not None
+        try:
+            await self._runs.write_batch(batch, context, apply_batch)
+        finally:
+            self._publish()
 
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
         """Accept a block of converted entries, in slices as room comes. A cancelled call has accepted a prefix.
 
         :raises OversizedEntryError: an entry is too large; those before it have been accepted
         """
+        self._check()
+        first = self._intake.offer(len(block), context)
         try:
-            large = block.oversized(self._config.max_record_size_in_bytes)
-            await self._write_slices(block, large[0] if large else len(block))
+            await self._runs.write_block(block, range(first, first + len(block)))
         finally:
             self._publish()
-        if large:
-            self._intake.check_size(block.size_in_bytes(large[0], large[0] + 1))
-
-    async def _write_slices(self, block: EntryBlock[Any], stop: int) -> None:
-        engine, config = self._engine, self._config
-        self._check()
-        start = 0
-        while start < stop:
-            await self._room(block.size_in_bytes(start, start + 1))
-            end = min(stop, start + config.max_buffered_requests - engine.waiting_count)
-            end = max(start + 1, fitting(block, start, end, config.max_buffered_size_in_bytes - engine.size_in_bytes))
-            part = block if end - start == len(block) else block.slice(start, end)
-            self._close_tail()
-            engine.add(part, block.size_in_bytes(start, end))
-            self._accepted += end - start
-            engine.plan()
-            start = end
-
-    # ---- room ------------------------------------------------------------------------------------------------
-
-    def _takes(self, size: int) -> bool:
-        """Whether the tail, opened anew, takes an entry of `size` bytes."""
-        fits = self._fits(size)
-        if fits:
-            self._tail.open()
-        return fits
-
-    def _fits(self, size: int) -> bool:
-        """Whether an entry of `size` bytes may come in; one always may where nothing else is held."""
-        self._close_tail()
-        engine, config = self._engine, self._config
-        held = engine.size_in_bytes
-        return engine.waiting_count < config.max_buffered_requests and (
-            not held or held + size <= config.max_buffered_size_in_bytes
-        )
-
-    async def _room(self, size: int) -> None:
-        """Wait until an entry of `size` bytes fits; raise if the writer has failed or is closed."""
-        self._check()
-        while not self._fits(size):
-            self._engine.make_room()
-            if not self._fits(size):
-                await self._engine.change()
-            self._check()
 
     def _close_tail(self) -> None:
-        self._accepted += self._tail.close()
+        self._accounting.accepted += self._tail.close()
 
     # ---- flush and state -------------------------------------------------------------------------------------
 
@@ -341,6 +331,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             self._check()
             self._close_tail()
             await (self._drain() if end_of_input else self._settle_in_flight())
+            await self._rejections.flush()
+            self._check()
+            self._audit()
         finally:
             self._publish()
 
@@ -357,8 +350,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._flushes += 1
         try:
             engine.make_due_before(before)
-            while self._settlement.acknowledged < self._accepted + self._restored and (
-                engine.next_sequence == before or accounting.first_unacknowledged(engine) < before
+            while self._accounting.unacknowledged > len(engine.condemned) and (
+                engine.next_sequence == before or holdings.first_undecided(engine) < before
             ):
                 await engine.change()
                 self._check()
@@ -367,12 +360,31 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             if not self._flushes:
                 engine.flush_before = 0
 
+    def _audit(self) -> None:
+        """Fail if the counts do not add up, or too much was rejected."""
+        engine = self._engine
+        try:
+            self._close_tail()
+            self._accounting.check(holdings.held_count(engine))
+            self._accounting.check_rejected(self._config.max_rejected, len(engine.condemned))
+        except DeliveryError as error:
+            engine.fail(error)
+            self._check()
+
+    def _stalled(self, for_s: float) -> None:
+        self._engine.fail(
+            StalledError(
+                f"nothing was acknowledged for {for_s:.1f} s (stall_timeout_s = {self._config.stall_timeout_s:g}), "
+                f"though entries wait: {self._told()}"
+            )
+        )
+
     def snapshot_state(self, checkpoint_id: int | None = None) -> list[BufferedRequestState[EntryT]]:
         """Exactly one state: every unacknowledged entry in order, in flight included. Usable after a failure too."""
         if self._state is not None:
             return [self._state]
         self._close_tail()
-        return [accounting.snapshot(self._engine)]
+        return [holdings.snapshot(self._engine)]
 
     def statistics(self) -> WriterStatistics:
         """What the writer has done; the present on its own thread, the last published picture on any other."""
@@ -384,7 +396,10 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         return self._statistics
 
     def _publish(self) -> None:
-        self._statistics = accounting.statistics(self._engine, self._settlement, self._accepted, self._restored)
+        self._statistics = self._told()
+
+    def _told(self) -> WriterStatistics:
+        return holdings.statistics(self._engine, self._settlement)
 
     def _ended(self, request: Any, answer: Any) -> None:
         self._settlement.ended(request, answer)

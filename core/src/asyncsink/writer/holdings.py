@@ -22,11 +22,18 @@ def held_runs(engine: Engine) -> Iterator[Run]:
         yield from request.pieces
     for _, _, _, run in engine.parked:
         yield run
+    yield from engine.condemned
 
 
-def first_unacknowledged(engine: Engine) -> int:
-    """The sequence number of the oldest entry that is not acknowledged; the next one to come if all are."""
-    firsts = [lane.first_sequence for lane in engine.lanes.values() if lane.count]
+def held_count(engine: Engine) -> int:
+    """How many entries :func:`held_runs` would find, without looking at each."""
+    sealed = sum(len(request) for lane in engine.lanes.values() for request in lane.sealed)
+    return engine.waiting_count + sealed + sum(map(len, engine.in_flight.values())) + len(engine.condemned)
+
+
+def first_undecided(engine: Engine) -> float:
+    """The sequence number of the oldest entry that is neither acknowledged nor given up; the next one if all are."""
+    firsts = [lane.oldest_sequence for lane in engine.lanes.values() if lane.count]
     firsts += [request.pieces[0].first_sequence for lane in engine.lanes.values() for request in lane.sealed]
     firsts += [request.pieces[0].first_sequence for request in engine.in_flight.values()]
     firsts += [run.first_sequence for _, _, _, run in engine.parked]
@@ -39,15 +46,19 @@ def snapshot(engine: Engine) -> BufferedRequestState[Any]:
     return BufferedRequestState(tuple(entry for _, entry, _ in held), tuple(size for _, _, size in held))
 
 
-def statistics(engine: Engine, settlement: Settlement, accepted: int, restored: int) -> WriterStatistics:
+def statistics(engine: Engine, settlement: Settlement) -> WriterStatistics:
     """The counts of this moment."""
     in_flight = sum(map(len, engine.in_flight.values()))
-    limits = [scope.limiter.strategy.max_batch_size for scope in engine.scopes.values()]
+    budgets = [scope.limiter.budget() for scope in engine.lanes.scopes.values()]
+    counted = engine.accounting
     return WriterStatistics(
-        accepted=accepted,
-        restored=restored,
-        acknowledged=settlement.acknowledged,
-        buffered_entries=accepted + restored - settlement.acknowledged - in_flight,
+        accepted=counted.accepted,
+        restored=counted.restored,
+        acknowledged=counted.acknowledged,
+        dead_lettered=counted.dead_lettered,
+        dropped=counted.dropped,
+        rejected=counted.rejected + len(engine.condemned),
+        buffered_entries=counted.unacknowledged - in_flight,
         in_flight_entries=in_flight,
         in_flight_requests=len(engine.in_flight),
         size_in_bytes=engine.size_in_bytes,
@@ -55,6 +66,6 @@ def statistics(engine: Engine, settlement: Settlement, accepted: int, restored: 
         retried_entries=settlement.retried,
         throttled_entries=settlement.throttled,
         failed_requests=settlement.failed_requests,
-        max_batch_size=min(limits, default=None),
+        max_batch_size=min((each for each in budgets if each is not None), default=None),
         last_send_time_s=settlement.last_send_time_s,
     )

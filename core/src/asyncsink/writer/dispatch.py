@@ -1,0 +1,145 @@
+"""Which request goes next: lanes take turns, and each sends what is due and allowed."""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import chain
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from asyncsink.limits.strategy import RequestInfo
+from asyncsink.writer.buffer import Lane
+from asyncsink.writer.request import InFlightRequest
+from asyncsink.writer.scope import Scope
+
+if TYPE_CHECKING:
+    from asyncsink.writer.engine import Engine
+    from asyncsink.writer.workers import Workers
+
+
+class Verdict(Enum):
+    """What became of a turn that a lane was given."""
+
+    SENT = "sent"
+    NOT_DUE = "not due"
+    LANE_BLOCKED = "the strategy blocks its next request; one of another lane may be smaller"
+    SCOPE_HELD = "no request of its scope may go"
+
+
+class Dispatcher:
+    """Sends the requests of one engine. Raises what a strategy raises; nothing has been taken out of a lane then."""
+
+    def __init__(self, engine: Engine, prefix: str) -> None:
+        self._engine, self._prefix = engine, prefix
+        config = engine.config
+        self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
+        self._most_requests, self._timeout_s = config.max_in_flight_requests, config.request_timeout_s
+        self._numbers = 0
+        self.workers: Workers | None = None
+        self.starts = 0
+        self.in_flight: dict[int, InFlightRequest[Any]] = {}
+        """By number of the start: all have the same time, so the first of them is the first to reach its deadline."""
+        self.ready: dict[Lane, None] = {}
+        """Lanes to be looked at, in the order in which their turn comes; after a plan those that may not go yet."""
+
+    def send_ready(self) -> bool:
+        """Send what may go of the lanes that are ready, in turn; whether anything went."""
+        ready, most = self.ready, self._most_requests
+        first = self.starts
+        held: set[Scope] = set()
+        before = -1
+        while before < self.starts and len(self.in_flight) < most:
+            before = self.starts
+            for lane in list(ready):
+                if len(self.in_flight) >= most:
+                    break
+                if not held or lane.scope not in held:
+                    self._take_turn(lane, held)
+        return self.starts > first
+
+    def _take_turn(self, lane: Lane, held: set[Scope]) -> None:
+        verdict = self._send_next(lane)
+        while verdict is Verdict.SENT and len(self.ready) == 1 and len(self.in_flight) < self._most_requests:
+            verdict = self._send_next(lane)
+        if verdict is Verdict.NOT_DUE:
+            del self.ready[lane]
+        elif verdict is Verdict.SCOPE_HELD:
+            held.add(lane.scope)
+        elif verdict is Verdict.SENT and len(self.ready) > 1:
+            # Its next turn comes after all the others'; who has to wait keeps its place.
+            del self.ready[lane]
+            self.ready[lane] = None
+
+    def send_oldest(self) -> bool:
+        """Nothing is in flight and there is no room: the route with the oldest entry is due; whether it went."""
+        held: set[Scope] = set()
+        waiting = [lane for lane in self._engine.lanes.values() if lane.count and lane not in self.ready]
+        for lane in sorted(waiting, key=lambda each: each.first_sequence):
+            if lane.scope not in held and lane.first_sequence < inf:
+                lane.due_before = lane.first_sequence + 1
+                self.ready[lane] = None
+                if self._send_next(lane) is Verdict.SENT:
+                    return True
+                held.add(lane.scope)
+        return False
+
+    def _send_next(self, lane: Lane) -> Verdict:
+        """Send the next request of a lane, if there is one and it may go."""
+        scope, limiter = lane.scope, lane.scope.limiter
+        most = max(1, min(self._most_entries, limiter.strategy.max_batch_size))
+        ready_made = lane.sealed[0] if lane.sealed else None
+        if ready_made is not None:
+            if ready_made.after is not None and self._is_after_another(lane, ready_made):
+                return Verdict.LANE_BLOCKED
+            count, size = len(ready_made), ready_made.size_in_bytes
+        elif self._is_due(lane, most):
+            count, size = lane.measure(most, self._most_bytes)
+            if not count:
+                return Verdict.NOT_DUE
+        else:
+            return Verdict.NOT_DUE
+        if self._engine.lanes.many_scopes and scope.slots >= max(1, self._most_requests - 1):
+            return Verdict.SCOPE_HELD
+        info = RequestInfo(count, size, self._engine.clock())
+        if not limiter.admits(info, sealed=ready_made is not None):
+            limiter.wait(self._engine.plan_again)
+            self._engine.alarm.set(limiter.unblocked_s(info.now_s))
+            # A sealed request cannot be cut to what is free: were others of its scope let past, it might never go.
+            held = ready_made is not None or limiter.not_before_s > info.now_s
+            return Verdict.SCOPE_HELD if held else Verdict.LANE_BLOCKED
+        # The strategy is told before anything is taken out of the lane: where it raises, nothing has happened.
+        scope_start = limiter.start(info)
+        if ready_made is not None:
+            request = lane.sealed.popleft().again()
+        else:
+            self._numbers += 1
+            self._engine.waiting_count -= count
+            request = InFlightRequest(lane, lane.cut(count, size), count, size, self._prefix, self._numbers)
+        request.scope_start = scope_start
+        self._start(request, info)
+        return Verdict.SENT
+
+    def _is_after_another(self, lane: Lane, request: InFlightRequest[Any]) -> bool:
+        """Whether the other half of a request, which shares a key with this one, has yet to be settled."""
+        other = request.after or ""
+        return any(each.is_or_is_part_of(other) for each in chain(lane.sealed, self.in_flight.values()))
+
+    def _is_due(self, lane: Lane, most: int) -> bool:
+        count = lane.count
+        if not count:
+            return False
+        if count >= most or lane.size_in_bytes >= self._most_bytes:
+            return True
+        first = lane.first_sequence
+        return first < self._engine.flush_before or first < lane.due_before
+
+    def _start(self, request: InFlightRequest[Any], info: RequestInfo) -> None:
+        assert self.workers is not None
+        self.starts += 1
+        request.start, request.start_s = self.starts, info.now_s
+        scope = request.lane.scope
+        scope.slots += 1
+        request.lane.slots += 1
+        self.in_flight[request.start] = request
+        self._engine.alarm.set(info.now_s + self._timeout_s)
+        self.workers.start(request)
