@@ -260,6 +260,19 @@ async def test_an_error_of_the_store_itself_is_not_wrapped_again() -> None:
 
 
 @virtual
+async def test_an_owner_that_chains_the_failure_anew_does_not_hide_its_cause() -> None:
+    def chain_anew(error: DeadLetterError) -> None:
+        error.__cause__ = None
+
+    cause = OSError("gone")
+    memory = DeadLetterMemory(errors=[cause])
+    queue = DeadLetterQueue(memory, on_written=lambda n: None, on_failed=chain_anew)
+    with pytest.raises(DeadLetterError) as caught:
+        await queue.write(letters(1, 1))
+    assert caught.value.__cause__ is cause
+
+
+@virtual
 async def test_two_flushes_at_once_write_each_letter_once() -> None:
     owner = Owner(DeadLetterMemory(delay_s=1.0))
     owner.queue.put(letters(1, 3))

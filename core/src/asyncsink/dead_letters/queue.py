@@ -49,6 +49,7 @@ class DeadLetterQueue:
         self._gathered: anyio.Event | None = None
         self._enough = 0
         self._failure: DeadLetterError | None = None
+        self._cause: BaseException | None = None
 
     @property
     def pending(self) -> int:
@@ -142,6 +143,7 @@ class DeadLetterQueue:
                 f"{error}; mend the store that dead_letters names and run the task again, which repeats them"
             )
             self._failure.__cause__ = error
+        self._cause = self._failure.__cause__
         if self._gathered is not None:
             self._gathered.set()
         self._on_failed(self._failure)
@@ -149,7 +151,7 @@ class DeadLetterQueue:
     def _check(self) -> None:
         if self._failure is not None:
             # A new one for each call: callers in different tasks must not share a traceback.
-            raise DeadLetterError(*self._failure.args) from self._failure.__cause__
+            raise DeadLetterError(*self._failure.args) from self._cause
 
 
 def _group(letters: deque[DeadLetter]) -> list[DeadLetter]:
