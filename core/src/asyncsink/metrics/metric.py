@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Final, Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -105,7 +106,7 @@ class HistogramStatistics:
             raise ValueError(f"quantile {share!r} must be a share from 0 to 1, such as 0.99 for the 99th percentile")
         if not self.values:
             return None
-        return self.values[max(0, -int(-share * len(self.values) // 1) - 1)]
+        return self.values[max(0, ceil(share * len(self.values)) - 1)]
 
 
 class Histogram:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import Any, Final, Protocol
 
 from asyncsink.metrics.group import MetricGroup
@@ -12,7 +13,7 @@ from asyncsink.metrics.metric import ObservedCounter
 
 MOST_MARKS: Final = 4096
 MARK_EVERY_S: Final = 0.001
-MARK_HORIZON_S: Final = 900.0
+MARK_PRECISION: Final = 0.01
 
 
 class WriterCounts(Protocol):
@@ -138,8 +139,12 @@ class WriterMetrics:
         return of(self._counts())
 
     def _thin_out(self, now_s: float) -> None:
-        """Forget what is too old, and every other mark if that is not enough: bounded, at the price of precision."""
-        old = bisect_left(self._times, now_s - MARK_HORIZON_S)
-        del self._sequences[:old], self._times[:old]
-        if len(self._times) > MOST_MARKS // 2:
-            self._sequences, self._times = self._sequences[::2], self._times[::2]
+        """Keep marks so far apart that a queue time is right to a hundredth: some two thousand are enough for a day."""
+        kept: list[int] = []
+        last_s = -inf
+        for at, time_s in enumerate(self._times):
+            if time_s - last_s >= (now_s - time_s) * MARK_PRECISION:
+                kept.append(at)
+                last_s = time_s
+        self._sequences[:] = [self._sequences[at] for at in kept]
+        self._times[:] = [self._times[at] for at in kept]
