@@ -8,12 +8,15 @@ from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
+from asyncsink.errors import FatalRequestError
 from asyncsink.limits.strategy import RateLimitingStrategy, RequestInfo, ResultInfo
 
 if TYPE_CHECKING:
     from asyncsink.config import AsyncSinkWriterConfig, RetryPolicy
 
 logger = logging.getLogger(__name__)
+
+_MANY = 2**63 - 1
 
 
 class Limiter:
@@ -23,8 +26,8 @@ class Limiter:
     is of the load. Backoff is full jitter and grows once per round: failures of requests that were sent before the
     present backoff began say nothing new.
 
-    A strategy is the user's code and may raise anywhere. What it raises when asked comes through; what it raises when
-    told of an ending is kept in :attr:`broken` and comes through at the next question, so that no ending is cut short.
+    A strategy is the user's code and may raise anywhere: whoever asks then gets a FatalRequestError that names it. Where
+    it raises when told of an ending, that comes at the next question, so that no ending is cut short.
     """
 
     __slots__ = (
@@ -63,18 +66,24 @@ class Limiter:
         self._waiting: dict[Callable[[], None], None] = {}
         self._members: dict[Callable[[], None], Callable[[Limiter], None]] = {}
         self._warned = False
-        self.broken: Exception | None = None
+        self.broken: FatalRequestError | None = None
+        """What became of a strategy that has raised; it is not asked again."""
 
     def admits(self, info: RequestInfo, *, sealed: bool = False) -> bool:
-        """Whether this request may go now. Where not, ask again after a completion or at :meth:`unblocked_s`."""
-        if self.broken is not None:
-            raise self.broken
+        """Whether this request may go now. Where not, ask again after a completion or at :meth:`unblocked_s`.
+
+        :raises FatalRequestError: the strategy has raised
+        """
         if info.now_s < self.not_before_s:
             return False
-        if self._delays and (delay_s := self.strategy.delay_s(info)) > 0:
-            self._delayed_until_s = info.now_s + delay_s
-            return False
-        if not self.strategy.should_block(info):
+        try:
+            if self._delays and (delay_s := self.strategy.delay_s(info)) > 0:
+                self._delayed_until_s = info.now_s + delay_s
+                return False
+            blocks = self.strategy.should_block(info)
+        except Exception as error:
+            raise self._fault(error) from error
+        if not blocks:
             return True
         if self.in_flight:
             return False
@@ -94,8 +103,14 @@ class Limiter:
             )
 
     def start(self, info: RequestInfo) -> int:
-        """Register a request that is about to be sent; the number is to be given back to :meth:`back_off`."""
-        self.strategy.register_in_flight_request(info)
+        """Register a request that is about to be sent; the number is to be given back to :meth:`back_off`.
+
+        :raises FatalRequestError: the strategy has raised; nothing is registered
+        """
+        try:
+            self.strategy.register_in_flight_request(info)
+        except Exception as error:
+            raise self._fault(error) from error
         self.in_flight += 1
         self._starts += 1
         return self._starts
@@ -110,16 +125,39 @@ class Limiter:
                 # A smaller batch is due earlier, in every lane of the scope and in every writer.
                 for shrunk in list(self._members.values()):
                     shrunk(self)
-        except Exception as error:  # kept for whoever asks next: an ending is not to be cut short
-            self.broken = self.broken or error
+        except Exception as error:
+            self._fault(error)
+
+    def batch_limit(self, most: int) -> int:
+        """Entries that the next request may hold: from 1 to `most`, whatever number the strategy gives.
+
+        :raises FatalRequestError: the strategy has raised, or gives something else than a number
+        """
+        if self.broken is not None:
+            raise self.broken
+        try:
+            limit = self.strategy.max_batch_size
+            if limit < most:
+                return int(limit) if limit >= 1 else 1
+            return most
+        except Exception as error:
+            raise self._fault(error) from error
 
     def budget(self) -> int | None:
-        """The most entries of the next request, for show; None if the strategy raises."""
+        """The most entries of the next request, for show; None of a strategy that has raised."""
         try:
-            return max(1, self.strategy.max_batch_size)
-        except Exception as error:  # as above
-            self.broken = self.broken or error
+            return self.batch_limit(_MANY)
+        except FatalRequestError:
             return None
+
+    def _fault(self, error: Exception) -> FatalRequestError:
+        if self.broken is None:
+            self.broken = FatalRequestError(
+                f"{type(self.strategy).__name__} raised {type(error).__name__}: {error}; a rate limit must never "
+                "raise: mend it, or choose another rate_limit"
+            )
+            self.broken.__cause__ = error
+        return self.broken
 
     def join(self, plan: Callable[[], None], shrunk: Callable[[Limiter], None]) -> None:
         """Make a writer known by its `plan`; it is told whenever the largest batch becomes smaller."""

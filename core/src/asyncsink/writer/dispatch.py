@@ -86,7 +86,7 @@ class Dispatcher:
     def _send_next(self, lane: Lane) -> Verdict:
         """Send the next request of a lane, if there is one and it may go."""
         scope, limiter = lane.scope, lane.scope.limiter
-        most = max(1, min(self._most_entries, limiter.strategy.max_batch_size))
+        most = limiter.batch_limit(self._most_entries)
         ready_made = lane.sealed[0] if lane.sealed else None
         if ready_made is not None:
             if ready_made.after is not None and self._is_after_another(lane, ready_made):
@@ -141,5 +141,8 @@ class Dispatcher:
         scope.slots += 1
         request.lane.slots += 1
         self.in_flight[request.start] = request
+        if self._engine.metrics is not None:
+            first = int(request.pieces[0].first_sequence)
+            self._engine.metrics.started(info.batch_size, info.size_in_bytes, first, info.now_s)
         self._engine.alarm.set(info.now_s + self._timeout_s)
         self.workers.start(request)

@@ -25,6 +25,7 @@ from asyncsink.writer.workers import Workers
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
+    from asyncsink.metrics import WriterMetrics
 
 
 class Engine:
@@ -49,6 +50,7 @@ class Engine:
         self.clock: Callable[[], float] = anyio.current_time
         self.time = Timekeeper(self)
         self.alarm = self.time.alarm
+        self.metrics: WriterMetrics | None = None
         self.failure: DeliveryError | None = None
         self.is_open = self.is_closed = False
         self.lanes = Lanes(
@@ -98,6 +100,8 @@ class Engine:
             run = Run(part, 0, len(part), first, explicit)
             lane.append(run, size if part is block else run.size_in_bytes)
             self.ready[lane] = None
+        if self.metrics is not None:
+            self.metrics.accepted(first, self.clock())
         self.time.arm()
 
     def give_back(self, lane: Lane, run: Run) -> None:
@@ -134,14 +138,18 @@ class Engine:
 
     def _shrunk(self, limiter: Limiter) -> None:
         """A smaller batch is due earlier, whoever's answer has made it smaller: plan when the others are woken."""
-        if limiter.strategy.max_batch_size < self._most_entries:
+        if limiter.batch_limit(self._most_entries) < self._most_entries:
             self.look_at(lane for lane in self.lanes.values() if lane.scope.limiter is limiter)
             limiter.wait(self.plan_again)
 
     def room_in_lane(self) -> tuple[int, int]:
         """Entries and bytes that the only lane of a sink without routes still lacks to be due; a batch if it is."""
         lane = self.lane(None)
-        most = max(1, min(self._most_entries, lane.scope.limiter.strategy.max_batch_size))
+        try:
+            most = lane.scope.limiter.batch_limit(self._most_entries)
+        except FatalRequestError as error:
+            self.fail(error, error.__cause__)
+            return 1, 1
         size = self._most_bytes
         return (
             most - lane.count if lane.count < most else most,
@@ -180,6 +188,9 @@ class Engine:
             self.plan()
 
     def _fail_planning(self, error: Exception) -> None:
+        if isinstance(error, DeliveryError):
+            self.fail(error, error.__cause__)
+            return
         self.fail(FatalRequestError(f"{type(error).__name__} while planning requests: {error}"), error)
 
     def release(
@@ -198,6 +209,8 @@ class Engine:
         scope = request.lane.scope
         scope.slots -= 1
         count, size = len(request), request.size_in_bytes
+        if self.metrics is not None:
+            self.metrics.ended(now_s - request.start_s)
         scope.limiter.end(ResultInfo(count, size, failed, throttled, request.start_s, now_s, retry_after_s, ignored))
 
     def go_on(self, lane: Lane) -> None:
@@ -254,7 +267,7 @@ class Engine:
     def fail(self, error: DeliveryError, cause: BaseException | None = None) -> None:
         """The writer has failed: nothing is sent any more, and what was in flight stays in the snapshot."""
         if self.is_open:
-            error.__cause__ = cause
+            error.__cause__ = cause or error.__cause__
             self.failure = error
             self.close()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 
-from asyncsink.context import InitContext, idempotency_prefix
+from asyncsink.context import InitContext
 from asyncsink.dead_letters import DeadLetter, DeadLetterMaker, DeadLetterQueue, DeadLetterReason
 from asyncsink.errors import OversizedEntryError, RejectedEntryError
 from asyncsink.failures import Failure
@@ -54,10 +54,10 @@ class Rejections:
     An entry whose dead letter is not durable yet is condemned: still held, still in the snapshot, but sent no more.
     """
 
-    def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine, context: InitContext) -> None:
+    def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine, context: InitContext, prefix: str) -> None:
         self._engine, self._context = engine, context
         self._mode = engine.config.on_rejected
-        self._maker = DeadLetterMaker(sink, context, idempotency_prefix(context))
+        self._maker = DeadLetterMaker(sink, context, prefix)
         self._queue: DeadLetterQueue | None = None
         self._dropped_codes: set[str] = set()
 
@@ -148,7 +148,7 @@ class Rejections:
         reason = DeadLetterReason.CONVERSION
         if isinstance(refused.error, OversizedEntryError):
             reason = DeadLetterReason.OVERSIZED
-        code, message = reason.name, str(refused.error)
+        code, message = type(refused.error).__name__, str(refused.error)
         if refused.is_entry:
             return self._maker.of_entry(refused.entry, reason, code, message, sequence=refused.sequence)
         return self._maker.of_element(refused.element, code, message, reason=reason, sequence=refused.sequence)

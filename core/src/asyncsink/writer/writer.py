@@ -23,6 +23,7 @@ from asyncsink.errors import (
     WriterFailedError,
 )
 from asyncsink.limits.limiter import LimiterCache
+from asyncsink.metrics import WriterMetrics
 from asyncsink.sink import SinkWriter
 from asyncsink.state import BufferedRequestState
 from asyncsink.writer import holdings
@@ -69,12 +70,15 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         limiters = context.clients.limiters(sink.fingerprint) if context.clients else LimiterCache()
         # Spark counts attempts from 0 again after a restart, and cuts may fall elsewhere then: an id that came again
         # with other entries would be taken for a repetition, and they would be lost. Hence the random part.
-        prefix = f"{idempotency_prefix(context)}{context.attempt}.{uuid4().hex[:8]}-"
+        shared = idempotency_prefix(context)
+        prefix = f"{shared}{context.attempt}.{uuid4().hex[:8]}-"
         sink.check_config(config)
         self._accounting = Accounting()
         self._engine = Engine(sink, config, limiters, prefix, self._accounting, self._close_tail)
         self._engine.time.on_stall = self._stalled
-        self._rejections = Rejections(sink, self._engine, context)
+        if context.metric_group.is_registered:
+            self._engine.metrics = WriterMetrics(context.metric_group, self.statistics, config.max_batch_size)
+        self._rejections = Rejections(sink, self._engine, context, shared)
         self._settlement = Settlement(sink, self._engine, self._rejections)
         self._life = Life(sink, context)
         self._max_record = config.max_record_size_in_bytes
@@ -169,6 +173,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             self._closed = True
             self._engine.close()
             self._publish()
+            if self._engine.metrics is not None:
+                self._engine.metrics.close()
 
     def _raise_unseen(self) -> None:
         if self._engine.failure is not None and not self._seen:
@@ -198,6 +204,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if not tail.room:
             await self._room.wait(1)
             tail.open()
+            self._check()
         if context is None:
             context = self._context
             context.sequence += 1
@@ -226,6 +233,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         while not self._room.fits(size):
             await self._room.wait(size)
         self._tail.open()
+        self._check()
         self._tail.append(entry, size)
         self._engine.plan()
 
