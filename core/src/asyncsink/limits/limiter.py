@@ -26,7 +26,7 @@ class Limiter:
     is of the load. Backoff is full jitter and grows once per round: failures of requests that were sent before the
     present backoff began say nothing new.
 
-    A strategy is the user's code and may raise anywhere: whoever asks then gets a FatalRequestError that names it. Where
+    A strategy is the user's code and may raise anywhere: who asks then gets a FatalRequestError that names it. Where
     it raises when told of an ending, that comes at the next question, so that no ending is cut short.
     """
 
