@@ -4,6 +4,7 @@ import gc
 import re
 import weakref
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ class Counts:
     acknowledged: int = 0
     dead_lettered: int = 0
     dropped: int = 0
+    rejected: int = 0
     unacknowledged: int = 0
     buffered_entries: int = 0
     in_flight_entries: int = 0
@@ -42,6 +44,10 @@ class Writer:
 
     def read(self) -> Counts:
         return self.counts
+
+
+def _same(counts: Counts) -> Counts:
+    return counts
 
 
 def table() -> dict[str, list[str]]:
@@ -84,7 +90,7 @@ def test_flinks_names_are_flinks() -> None:
 def test_counts_are_read_when_somebody_asks() -> None:
     metrics = Metrics()
     writer = Writer(metrics)
-    writer.counts = Counts(100, 20, 60, 5, 3, 52, 40, 12, 4, 5200, 17, 9, 6, 2, 50, 0.0125)
+    writer.counts = Counts(100, 20, 60, 5, 3, 10, 50, 40, 12, 4, 5200, 17, 9, 6, 2, 50, 0.0125)
     snapshot = metrics.snapshot()
     assert {name: snapshot[name] for name in (*COUNTERS, *GAUGES)} == {
         "numRecordsIn": 100,
@@ -92,21 +98,43 @@ def test_counts_are_read_when_somebody_asks() -> None:
         "numRecordsAcknowledged": 60,
         "numRecordsDeadLettered": 5,
         "numRecordsDropped": 3,
-        "numRecordsRejected": 8,
-        "numRecordsOutErrors": 17,
-        "numRecordsSendErrors": 17,
+        "numRecordsRejected": 10,
+        "numRecordsOutErrors": 19,
+        "numRecordsSendErrors": 19,
         "numRecordsRetried": 9,
         "numRecordsThrottled": 6,
         "numRequests": 17,
         "numRequestsFailed": 2,
         "currentSendTime": 12.5,
-        "numRecordsUnacknowledged": 52,
+        "numRecordsUnacknowledged": 50,
         "numRecordsBuffered": 40,
         "numRecordsInFlight": 12,
         "numRequestsInFlight": 4,
         "numBytesUnacknowledged": 5200,
         "rateLimit": 50,
     }
+
+
+def test_all_counts_of_a_snapshot_are_of_one_moment() -> None:
+    metrics = Metrics()
+    pictures = [Counts(accepted=number, unacknowledged=number) for number in range(10)]
+
+    def read() -> Counts:
+        return pictures.pop(0)
+
+    WriterMetrics(metrics.group, read, 10)
+    for number in range(3):
+        snapshot = metrics.snapshot()
+        assert snapshot["numRecordsIn"] == snapshot["numRecordsUnacknowledged"] == number
+
+
+def test_writers_in_groups_of_their_own_are_told_apart() -> None:
+    metrics = Metrics()
+    for number in (1, 2):
+        counts = Counts(accepted=number)
+        WriterMetrics(metrics.group.add_group("writer", str(number)), partial(_same, counts), 10)
+    snapshot = metrics.snapshot()
+    assert [snapshot[f"writer.{number}.numRecordsIn"] for number in (1, 2)] == [1, 2]
 
 
 def test_the_send_time_is_none_before_the_first_request_has_ended() -> None:

@@ -19,7 +19,7 @@ numRecordsSendErrors      counter    elements  the same                         
 numRecordsAcknowledged    counter    elements  stored by the destination, each counted once        -
 numRecordsRetried         counter    elements  sent again, once for each time                      -
 numRecordsThrottled       counter    elements  throttled by the service, once for each time        -
-numRecordsRejected        counter    elements  dead-lettered or dropped                            -
+numRecordsRejected        counter    elements  given up, their dead letters durable or not yet     -
 numRecordsDeadLettered    counter    elements  kept as dead letters                                -
 numRecordsDropped         counter    elements  given up because ``on_rejected`` says so            -
 numRequests               counter    requests  attempts: sends, resends included                   -
@@ -37,7 +37,7 @@ requestTimeSeconds        histogram  s         from sending a request to its end
 ========================  =========  ========  ==================================================  ====================
 
 ``numRecordsIn + numRecordsRestored = numRecordsAcknowledged + numRecordsDeadLettered + numRecordsDropped +
-numRecordsUnacknowledged`` at any moment. A writer that follows another in the same group, as in Spark's next
+numRecordsUnacknowledged`` in every snapshot. A writer that follows another in the same group, as in Spark's next
 micro-batch, counts anew; the histograms go on. `currentSendTime` starts as None, where Flink has the largest ``long``.
 """
 

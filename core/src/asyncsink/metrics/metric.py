@@ -5,11 +5,15 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
+
+PICTURES: Final[ContextVar[dict[object, Any] | None]] = ContextVar("asyncsink_metrics_pictures", default=None)
+"""Set while a snapshot is taken: what several metrics are read off is noted there, so that all show one moment."""
 
 RESERVOIR_SIZE: Final = 1000
 """Values that a histogram keeps by default: enough for a 99th percentile, and 8 kB of references."""

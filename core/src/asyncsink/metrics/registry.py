@@ -12,7 +12,7 @@ import anyio
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.metrics.group import MetricGroup
-from asyncsink.metrics.metric import Counter, Gauge, Histogram
+from asyncsink.metrics.metric import PICTURES, Counter, Gauge, Histogram
 from asyncsink.metrics.reporter import MetricReporter, load_reporter
 
 T = TypeVar("T")
@@ -56,7 +56,11 @@ class Metrics:
         """
         with self._lock:
             metrics = sorted(self._metrics.items(), key=lambda each: each[0])
-        return MappingProxyType({".".join(path): self._value(path, metric) for path, metric in metrics})
+        token = PICTURES.set({})
+        try:
+            return MappingProxyType({".".join(path): self._value(path, metric) for path, metric in metrics})
+        finally:
+            PICTURES.reset(token)
 
     def report(self) -> None:
         """Take a snapshot and give it to every reporter; one that raises keeps nothing from the others."""

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, Final, Protocol
 
 from asyncsink.metrics.group import MetricGroup
-from asyncsink.metrics.metric import ObservedCounter
+from asyncsink.metrics.metric import PICTURES, ObservedCounter
 
 MOST_MARKS: Final = 4096
 MARK_EVERY_S: Final = 0.001
@@ -29,6 +29,8 @@ class WriterCounts(Protocol):
     def dead_lettered(self) -> int: ...
     @property
     def dropped(self) -> int: ...
+    @property
+    def rejected(self) -> int: ...
     @property
     def unacknowledged(self) -> int: ...
     @property
@@ -59,9 +61,9 @@ COUNTERS: Final[dict[str, Callable[[WriterCounts], int]]] = {
     "numRecordsAcknowledged": lambda counts: counts.acknowledged,
     "numRecordsDeadLettered": lambda counts: counts.dead_lettered,
     "numRecordsDropped": lambda counts: counts.dropped,
-    "numRecordsRejected": lambda counts: counts.dead_lettered + counts.dropped,
-    "numRecordsOutErrors": lambda counts: counts.retried_entries + counts.dead_lettered + counts.dropped,
-    "numRecordsSendErrors": lambda counts: counts.retried_entries + counts.dead_lettered + counts.dropped,
+    "numRecordsRejected": lambda counts: counts.rejected,
+    "numRecordsOutErrors": lambda counts: counts.retried_entries + counts.rejected,
+    "numRecordsSendErrors": lambda counts: counts.retried_entries + counts.rejected,
     "numRecordsRetried": lambda counts: counts.retried_entries,
     "numRecordsThrottled": lambda counts: counts.throttled_entries,
     "numRequests": lambda counts: counts.requests,
@@ -136,7 +138,12 @@ class WriterMetrics:
         self._sequences, self._times = [], []
 
     def _read(self, of: Callable[[WriterCounts], Any]) -> Any:
-        return of(self._counts())
+        pictures = PICTURES.get()
+        if pictures is None:
+            return of(self._counts())
+        if self not in pictures:
+            pictures[self] = self._counts()
+        return of(pictures[self])
 
     def _thin_out(self, now_s: float) -> None:
         """Keep marks so far apart that a queue time is right to a hundredth: some two thousand are enough for a day."""
