@@ -97,10 +97,11 @@ class FakeDestination:
         """
         request = self._arrive(entries, writer, scope)
         try:
-            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + request.step.uncut_s) as uncut:
-                if request.step.uncut_s:
+            uncut_s = request.step.uncut_s
+            if uncut_s:
+                with anyio.CancelScope(shield=True, deadline=anyio.current_time() + uncut_s) as uncut:
                     await self._wait(request)
-            if uncut.cancelled_caught or not request.step.uncut_s:
+            if not uncut_s or uncut.cancelled_caught:
                 await self._wait(request)
         except anyio.get_cancelled_exc_class():
             if request.step.fault is Fault.HANGING_STORED:
@@ -110,7 +111,7 @@ class FakeDestination:
         return self._answer(request)
 
     def _arrive(self, entries: RequestEntries[Any], writer: int, scope: Hashable | None) -> SentRequest:
-        now_s, number = anyio.current_time(), self._arrivals
+        now_s, number = self.history.clock(), self._arrivals
         self._arrivals += 1
         request = SentRequest(
             number, writer, entries.id, entries.attempt, entries.route, scope, tuple(entries), entries.size_in_bytes,
@@ -160,14 +161,14 @@ class FakeDestination:
 
     def _store(self, request: SentRequest, indices: Iterable[int]) -> None:
         request.stored = frozenset(indices)
-        now_s = anyio.current_time()
+        now_s = self.history.clock()
         for index in sorted(request.stored):
             position = len(self.received)
             payload = request.entries[index]
             self.received.append(Received(payload, request.id, request.attempt, position, now_s, request.number))
 
     def _end(self, request: SentRequest, ending: Ending) -> None:
-        request.ending, request.ended_s = ending, anyio.current_time()
+        request.ending, request.ended_s = ending, self.history.clock()
         del self.in_flight[request.number]
         self.history.add(RequestEnded(request.ended_s, request.writer, request))
 

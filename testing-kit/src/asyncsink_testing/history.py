@@ -8,6 +8,8 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
+
 from asyncsink import FailureKind
 
 if TYPE_CHECKING:
@@ -65,15 +67,18 @@ class SentRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Event:
-    """Something that happened at `time_s`, on the event loop's clock, to the writer of that number."""
+    """Something that happened at `time_s`, on the history's clock, to the writer of that number.
+
+    Not to be changed, though it is not frozen: a simulation makes some million of them, and freezing doubles the cost.
+    """
 
     time_s: float
     writer: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Opened(Event):
     """A writer was entered. `limited` says that its rate limit may hold back what its configuration allows."""
 
@@ -82,14 +87,14 @@ class Opened(Event):
     limited: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Offered(Event):
     """A call with these entries began: the destination may see them from now on."""
 
     entries: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Accepted(Event):
     """A call ended and has accepted these of the entries that it offered; `refused` are those that it has not."""
 
@@ -97,23 +102,23 @@ class Accepted(Event):
     refused: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestStarted(Event):
     request: SentRequest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestEnded(Event):
     request: SentRequest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FlushCalled(Event):
     number: int
     end_of_input: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FlushReturned(Event):
     """A flush ended; `done` unless it was cancelled or raised."""
 
@@ -121,7 +126,7 @@ class FlushReturned(Event):
     done: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SnapshotTaken(Event):
     """`statistics` are those that the writer published with it or before."""
 
@@ -130,29 +135,29 @@ class SnapshotTaken(Event):
     statistics: WriterStatistics
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Quiet(Event):
     """No task had anything to do at this instant: what could have been done has been done."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Closing(Event):
     """Leaving or closing the writer began: requests may be cut from now on."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Failed(Event):
     """A call said that the writer has failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Gone(Event):
     """The writer has ended: `left` (everything flushed), or otherwise, so that entries may be in its snapshot only."""
 
     left: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LimitRegistered(Event):
     """The strategy of that number was told of a request that is being sent."""
 
@@ -161,7 +166,7 @@ class LimitRegistered(Event):
     size_in_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LimitCompleted(Event):
     """The strategy of that number was told of a request that has ended."""
 
@@ -180,12 +185,14 @@ class History:
     :ivar expected: entries that must be stored in the end, whatever happened to writers
     :ivar writers: how many have connected
     :ivar scope_of: the scope of a route
+    :ivar clock: in seconds; the event loop's own unless a simulation knows better what an instant is
     """
 
     events: list[Event] = field(default_factory=list)
     expected: dict[Any, None] = field(default_factory=dict)
     writers: int = 0
     scope_of: Callable[[Hashable | None], Hashable | None] = field(default=lambda route: route)
+    clock: Callable[[], float] = anyio.current_time
 
     def add(self, event: Event) -> None:
         self.events.append(event)

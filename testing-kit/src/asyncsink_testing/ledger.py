@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from asyncsink import FailureKind
@@ -28,6 +29,9 @@ from asyncsink_testing.history import (
 if TYPE_CHECKING:
     from asyncsink import AsyncSinkWriterConfig
 
+EPSILON_S = 1e-5
+"""What is less far apart happens at the same instant: a clock may creep while nobody waits."""
+
 
 class Place(Enum):
     """Where an entry is."""
@@ -39,6 +43,9 @@ class Place(Enum):
     SEALED = "in a sealed request"
     ACKNOWLEDGED = "acknowledged"
     REFUSED = "refused"
+
+    # An enum hashes its name by a function in Python; the members of this one are keys for every event.
+    __hash__ = object.__hash__
 
 
 @dataclass(slots=True, eq=False)
@@ -61,9 +68,6 @@ class Tracked:
     route: Hashable | None = None
     size: int = 0
 
-    def move(self, place: Place, now_s: float, request: SentRequest | None = None) -> None:
-        self.place, self.since_s, self.request = place, now_s, request
-
 
 @dataclass(slots=True)
 class ScopeView:
@@ -85,8 +89,12 @@ class Ledger:
     opened_s: float
     entries: dict[Any, Tracked] = field(default_factory=dict)
     open_requests: dict[int, SentRequest] = field(default_factory=dict)
+    late: dict[int, SentRequest] = field(default_factory=dict)
+    """Requests that have failed by their deadline while the destination is still at work on them."""
     sealed: dict[str, SentRequest] = field(default_factory=dict)
     scopes: dict[Hashable, ScopeView] = field(default_factory=dict)
+    all_ledgers: Mapping[int, Ledger] = field(default_factory=dict)
+    """Of all writers of the history, this one among them: they share what limits a scope."""
     flushes: dict[int, FlushCalled] = field(default_factory=dict)
     flush_marks: dict[int, int] = field(default_factory=dict)
     routes: set[Hashable] = field(default_factory=set)
@@ -97,6 +105,7 @@ class Ledger:
     closing: bool = False
     gone: bool = False
     _orders: int = 0
+    _by_place: dict[Place, dict[Any, Tracked]] = field(default_factory=lambda: {place: {} for place in Place})
 
     @property
     def steady(self) -> bool:
@@ -108,65 +117,97 @@ class Ledger:
 
     def at(self, *places: Place) -> list[Tracked]:
         """The entries at these places, in the order of acceptance."""
-        return [each for each in self.entries.values() if each.place in places]
+        found = [each for place in places for each in self._by_place[place].values()]
+        found.sort(key=_order)
+        return found
+
+    def count(self, place: Place) -> int:
+        """How many entries are at a place."""
+        return len(self._by_place[place])
 
     def unacknowledged(self) -> list[Tracked]:
         """The entries that are accepted beyond doubt and not acknowledged, in the order of acceptance."""
-        return [each for each in self.entries.values() if each.certain and each.place not in _SETTLED]
+        return [each for each in self.at(*_HELD) if each.certain]
+
+    def move(self, tracked: Tracked, place: Place, now_s: float, request: SentRequest | None = None) -> None:
+        """Note that an entry has come to a place."""
+        del self._by_place[tracked.place][tracked.entry]
+        self._by_place[place][tracked.entry] = tracked
+        tracked.place, tracked.since_s, tracked.request = place, now_s, request
 
     def deadline_s(self, request: SentRequest) -> float:
         return request.started_s + self.config.request_timeout_s
 
+    def is_overdue(self, request: SentRequest, now_s: float) -> bool:
+        """Whether its deadline has come, at this very instant or before."""
+        return now_s >= self.deadline_s(request) - EPSILON_S
+
     def overtaken(self, request: SentRequest) -> bool:
         """Whether its deadline has passed and it was sent again, so that its own answer counts no more."""
-        return request.number not in self.open_requests
+        return request.number not in self.open_requests and request.number not in self.late
+
+    def expire(self, now_s: float) -> None:
+        """Note the deadlines that have passed without the destination having seen its request cut."""
+        while self.open_requests:
+            request = next(iter(self.open_requests.values()))
+            deadline_s = self.deadline_s(request)
+            if now_s <= deadline_s + EPSILON_S or self.gone:
+                return
+            self._close(request)
+            self.late[request.number] = self.sealed[request.id] = request
+            scope = self.scope(request.scope, deadline_s)
+            scope.failed_s = max(scope.failed_s, deadline_s)
+            for entry in request.entries:
+                if entry in self.entries:
+                    self.move(self.entries[entry], Place.SEALED, deadline_s, request)
 
     def apply(self, event: Event) -> None:
         """Take note of an event."""
-        match event:
-            case Offered(entries=entries):
-                self.offer(entries, event.time_s)
-            case Accepted(entries=entries, refused=refused):
-                self._accept(entries, refused, event.time_s)
-            case RequestStarted(request=request):
-                self._start(request)
-            case RequestEnded(request=request):
-                if not self.overtaken(request):
-                    self._end(request)
-            case FlushCalled():
-                self.flushes[event.number] = event
-                self.flush_marks[event.number] = self._orders
-            case FlushReturned():
-                self.flushes.pop(event.number, None)
-            case Failed():
-                self.failed = self.failing = True
-            case Closing():
-                self.closing = True
-            case Gone():
-                self.gone = True
+        take_note = _NOTES.get(type(event))
+        if take_note is not None:
+            take_note(self, event)
+
+    def _note_flush(self, event: FlushCalled) -> None:
+        self.flushes[event.number] = event
+        self.flush_marks[event.number] = self._orders
+
+    def _note_end_of_flush(self, event: FlushReturned) -> None:
+        self.flushes.pop(event.number, None)
+
+    def _note_answer(self, event: RequestEnded) -> None:
+        if not self.overtaken(event.request):
+            self._end(event.request)
+
+    def _note_failure(self, event: Failed) -> None:
+        self.failed = self.failing = True
 
     def offer(self, entries: Iterable[Any], now_s: float, *, certain: bool = False) -> None:
         for entry in entries:
             place = Place.BUFFERED if certain else Place.OFFERED
             route, size = getattr(entry, "route", None), getattr(entry, "size", 0) or len(entry)
-            self.entries[entry] = Tracked(entry, self._orders, place, now_s, certain, route=route, size=size)
+            before = self.entries.get(entry)
+            if before is not None:
+                del self._by_place[before.place][entry]
+            tracked = Tracked(entry, self._orders, place, now_s, certain, route=route, size=size)
+            self.entries[entry] = self._by_place[place][entry] = tracked
             self.routes.add(route)
             self._orders += 1
 
-    def _accept(self, entries: Iterable[Any], refused: Iterable[Any], now_s: float) -> None:
+    def accept(self, entries: Iterable[Any], refused: Iterable[Any], now_s: float) -> None:
         for entry in entries:
             tracked = self.entries[entry]
             tracked.certain = True
             if tracked.place is Place.OFFERED:
                 # It may have come in earlier, while the call waited: the oracle never asks for more than is due.
-                tracked.move(Place.BUFFERED, now_s)
+                self.move(tracked, Place.BUFFERED, now_s)
         for entry in refused:
             if self.entries[entry].place is Place.OFFERED:
-                self.entries[entry].place = Place.REFUSED
+                self.move(self.entries[entry], Place.REFUSED, now_s)
 
-    def _start(self, request: SentRequest) -> None:
-        twin = next((each for each in self.open_requests.values() if each.id == request.id), None)
-        if twin is not None and request.started_s >= self.deadline_s(twin):
+    def start(self, request: SentRequest) -> None:
+        twins = (*self.open_requests.values(), *self.late.values())
+        twin = next((each for each in twins if each.id == request.id), None)
+        if twin is not None and self.is_overdue(twin, request.started_s):
             self._close(twin)
             self.sealed[twin.id] = twin
             self.scope(twin.scope, request.started_s).failed_s = request.started_s
@@ -174,11 +215,13 @@ class Ledger:
         self.scope(request.scope, request.started_s).in_flight += 1
         for entry in request.entries:
             if entry in self.entries:
-                self.entries[entry].move(Place.IN_FLIGHT, request.started_s, request)
+                self.move(self.entries[entry], Place.IN_FLIGHT, request.started_s, request)
 
     def _close(self, request: SentRequest) -> None:
-        del self.open_requests[request.number]
-        self.scope(request.scope, request.started_s).in_flight -= 1
+        if self.open_requests.pop(request.number, None) is not None:
+            self.scope(request.scope, request.started_s).in_flight -= 1
+        else:
+            del self.late[request.number]
 
     def _end(self, request: SentRequest) -> None:
         self._close(request)
@@ -204,16 +247,28 @@ class Ledger:
     def _place(self, tracked: Tracked, request: SentRequest, index: int, stays: bool) -> None:
         kind = request.failed.get(index)
         if stays:
-            tracked.move(Place.SEALED, request.ended_s, request)
+            self.move(tracked, Place.SEALED, request.ended_s, request)
         elif request.ending is Ending.ANSWERED and kind is None:
-            tracked.move(Place.ACKNOWLEDGED, request.ended_s, request)
+            self.move(tracked, Place.ACKNOWLEDGED, request.ended_s, request)
         elif kind is FailureKind.RETRYABLE:
-            tracked.move(Place.OWN_BACKOFF, request.ended_s)
+            self.move(tracked, Place.OWN_BACKOFF, request.ended_s)
         else:
-            tracked.move(Place.BUFFERED, request.ended_s)
+            self.move(tracked, Place.BUFFERED, request.ended_s)
 
 
-_SETTLED = (Place.ACKNOWLEDGED, Place.REFUSED)
+_order = attrgetter("order")
+_HELD = (Place.OFFERED, Place.BUFFERED, Place.OWN_BACKOFF, Place.IN_FLIGHT, Place.SEALED)
+_NOTES: dict[type[Event], Callable[[Ledger, Any], None]] = {
+    Offered: lambda ledger, event: ledger.offer(event.entries, event.time_s),
+    Accepted: lambda ledger, event: ledger.accept(event.entries, event.refused, event.time_s),
+    RequestStarted: lambda ledger, event: ledger.start(event.request),
+    RequestEnded: Ledger._note_answer,
+    FlushCalled: Ledger._note_flush,
+    FlushReturned: Ledger._note_end_of_flush,
+    Failed: Ledger._note_failure,
+    Closing: lambda ledger, event: setattr(ledger, "closing", True),
+    Gone: lambda ledger, event: setattr(ledger, "gone", True),
+}
 
 
 def _refused_whole(request: SentRequest) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from asyncsink_testing.history import Event, History, Opened
 from asyncsink_testing.ledger import Ledger, ledger_of
 from asyncsink_testing.rules import RULES, Rule, RuleMaker
+
+Check = tuple[str, Callable[[Event, Ledger], Iterable[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,18 @@ def judge(history: History, rules: Iterable[RuleMaker] = RULES, most: int = 20) 
     judges = [make(history) for make in rules]
     found: list[Violation] = []
     ledgers: dict[int, Ledger] = {}
+    checks: dict[type[Event], list[Check]] = {}
     for event in history.events:
-        if isinstance(event, Opened):
+        if type(event) is Opened:
             ledgers[event.writer] = ledger_of(event)
+            ledgers[event.writer].all_ledgers = ledgers
         ledger = ledgers.get(event.writer)
         if ledger is not None:
-            _ask(judges, event, ledger, found)
+            ledger.expire(event.time_s)
+            if type(event) not in checks:
+                checks[type(event)] = _checks(judges, type(event))
+            for name, ask in checks[type(event)]:
+                found.extend(Violation(name, event.time_s, message) for message in ask(event, ledger))
             ledger.apply(event)
     end_s = history.events[-1].time_s if history.events else 0.0
     for rule in judges:
@@ -40,10 +48,9 @@ def judge(history: History, rules: Iterable[RuleMaker] = RULES, most: int = 20) 
     return _at_most(found, most)
 
 
-def _ask(judges: Sequence[Rule], event: Event, ledger: Ledger, found: list[Violation]) -> None:
-    for rule in judges:
-        if isinstance(event, rule.events):
-            found += [Violation(rule.name, event.time_s, message) for message in rule.check(event, ledger)]
+def _checks(judges: Sequence[Rule], kind: type[Event]) -> list[Check]:
+    """What the rules ask of events of one kind."""
+    return [(rule.name, rule.check) for rule in judges if issubclass(kind, rule.events)]
 
 
 def _at_most(found: list[Violation], most: int) -> list[Violation]:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-import anyio
-
 from asyncsink import AsyncSinkWriterConfig, RateLimit, RateLimitingStrategy, RequestInfo, ResultInfo
 from asyncsink_testing.history import History, LimitCompleted, LimitRegistered
 
@@ -22,13 +20,13 @@ class RecordedStrategy(RateLimitingStrategy):
 
     def register_in_flight_request(self, info: RequestInfo) -> None:
         told = self._number, info.batch_size, info.size_in_bytes
-        self._history.add(LimitRegistered(anyio.current_time(), self._writer(), *told))
+        self._history.add(LimitRegistered(self._history.clock(), self._writer(), *told))
         if self._inner is not None:
             self._inner.register_in_flight_request(info)
 
     def register_completed_request(self, info: ResultInfo) -> None:
         told = self._number, info.batch_size, info.size_in_bytes
-        self._history.add(LimitCompleted(anyio.current_time(), self._writer(), *told))
+        self._history.add(LimitCompleted(self._history.clock(), self._writer(), *told))
         if self._inner is not None:
             self._inner.register_completed_request(info)
 

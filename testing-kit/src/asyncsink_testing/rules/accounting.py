@@ -42,7 +42,7 @@ class StatisticsBalanced(Rule):
                 f"writer {ledger.number} holds {told.size_in_bytes} bytes by its statistics, {sum(event.sizes)} by its "
                 "snapshot"
             )
-        acknowledged = len(ledger.at(Place.ACKNOWLEDGED))
+        acknowledged = ledger.count(Place.ACKNOWLEDGED)
         if told.acknowledged != acknowledged:
             yield (
                 f"writer {ledger.number} counts {told.acknowledged} acknowledged entries; the destination has answered "

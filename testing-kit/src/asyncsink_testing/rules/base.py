@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from asyncsink_testing.history import Event, History
-from asyncsink_testing.ledger import Ledger
+from asyncsink_testing.ledger import EPSILON_S, Ledger
+
+__all__ = ["EPSILON_S", "Rule", "RuleMaker", "shown"]
 
 
 class Rule:

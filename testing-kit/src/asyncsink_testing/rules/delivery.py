@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any, ClassVar
 
 from asyncsink_testing.history import Event, Gone, History, RequestStarted, SentRequest
 from asyncsink_testing.ledger import Ledger, Place, Tracked
-from asyncsink_testing.rules.base import Rule, shown
+from asyncsink_testing.rules.base import EPSILON_S, Rule, shown
 
 
 class NothingLost(Rule):
@@ -70,7 +71,7 @@ def _overdue(each: Tracked, request: SentRequest, ledger: Ledger) -> bool:
     """Whether an entry is in flight only in a request whose deadline has come at this instant."""
     under_way = each.request
     return each.place is Place.IN_FLIGHT and under_way is not None and (
-        under_way.id == request.id and request.started_s >= ledger.deadline_s(under_way)
+        under_way.id == request.id and ledger.is_overdue(under_way, request.started_s)
     )  # fmt: skip
 
 
@@ -82,7 +83,7 @@ class SealedResend(Rule):
 
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
         request = event.request
-        overdue = [each for each in ledger.open_requests.values() if event.time_s >= ledger.deadline_s(each)]
+        overdue = [each for each in ledger.open_requests.values() if ledger.is_overdue(each, event.time_s)]
         for sealed in {**ledger.sealed, **{each.id: each for each in overdue}}.values():
             if sealed.id == request.id:
                 yield from _compare(sealed, request)
@@ -134,18 +135,20 @@ class InOrder(Rule):
         super().__init__(history)
         self._passed: list[tuple[SentRequest, list[Tracked]]] = []
 
-    def check(self, event: Event, ledger: Ledger) -> Iterator[str]:
-        if self._passed and event.time_s > self._passed[0][0].started_s:
-            yield from self._judge_passed()
-        if isinstance(event, RequestStarted):
-            request = event.request
-            known = [ledger.entries[entry] for entry in request.entries if entry in ledger.entries]
-            if request.id not in ledger.sealed and request.attempt == 1 and known:
-                yield from self._ascending(request, known)
-                self._note_passed(request, known, ledger)
+    def check(self, event: Event, ledger: Ledger) -> Iterable[str]:
+        if type(event) is RequestStarted:
+            return self._look(event.request, ledger)
+        return self._judge_passed(event.time_s) if self._passed else ()
+
+    def _look(self, request: SentRequest, ledger: Ledger) -> Iterator[str]:
+        yield from self._judge_passed(request.started_s)
+        known = [ledger.entries[entry] for entry in request.entries if entry in ledger.entries]
+        if request.id not in ledger.sealed and request.attempt == 1 and known:
+            yield from self._ascending(request, known)
+            self._note_passed(request, known, ledger)
 
     def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
-        return self._judge_passed()
+        return self._judge_passed(inf)
 
     def _ascending(self, request: SentRequest, known: list[Tracked]) -> Iterator[str]:
         for first, second in pairwise(known):
@@ -158,15 +161,17 @@ class InOrder(Rule):
             each
             for each in ledger.at(Place.BUFFERED)
             if each.order < last and each.certain and each.route == request.route
-            and each.since_s < request.started_s and each.entry not in own
+            and each.since_s < request.started_s - EPSILON_S and each.entry not in own
         ]  # fmt: skip
         if passed:
             self._passed.append((request, passed))
 
-    def _judge_passed(self) -> Iterator[str]:
+    def _judge_passed(self, now_s: float) -> Iterator[str]:
+        if not self._passed or now_s <= self._passed[0][0].started_s + EPSILON_S:
+            return
         noted, self._passed = self._passed, []
         for request, entries in noted:
-            left = [each for each in entries if each.since_s < request.started_s]
+            left = [each for each in entries if each.since_s < request.started_s - EPSILON_S]
             if left:
                 names = shown(each.entry for each in left)
                 yield f"{request} passes over entries accepted earlier that wait since {left[0].since_s:.6g}: {names}"

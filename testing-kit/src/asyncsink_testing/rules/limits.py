@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from asyncsink_testing.history import Event, RequestStarted, SnapshotTaken
 from asyncsink_testing.ledger import Ledger
-from asyncsink_testing.rules.base import Rule
+from asyncsink_testing.rules.base import EPSILON_S, Rule
 
 
 class BatchBounds(Rule):
@@ -39,7 +39,7 @@ class InFlightBound(Rule):
 
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
         # One that is overdue at this very instant is being cut.
-        open_now = [each for each in ledger.open_requests.values() if ledger.deadline_s(each) > event.time_s]
+        open_now = [each for each in ledger.open_requests.values() if not ledger.is_overdue(each, event.time_s)]
         if len(open_now) >= ledger.config.max_in_flight_requests:
             yield (
                 f"{event.request} is one more than max_in_flight_requests = {ledger.config.max_in_flight_requests}; "
@@ -55,11 +55,13 @@ class ScopeShare(Rule):
 
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
         scope, most = event.request.scope, ledger.config.max_in_flight_requests
-        others = [name for name, view in ledger.scopes.items() if name != scope and view.seen_s < event.time_s]
+        others = [
+            name for name, view in ledger.scopes.items() if name != scope and view.seen_s < event.time_s - EPSILON_S
+        ]
         in_flight = [
             each
             for each in ledger.open_requests.values()
-            if each.scope == scope and ledger.deadline_s(each) > event.time_s
+            if each.scope == scope and not ledger.is_overdue(each, event.time_s)
         ]
         if others and len(in_flight) >= max(1, most - 1):
             yield (

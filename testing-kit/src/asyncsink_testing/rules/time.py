@@ -18,9 +18,7 @@ from asyncsink_testing.history import (
     SentRequest,
 )
 from asyncsink_testing.ledger import Ledger, Place, Tracked
-from asyncsink_testing.rules.base import Rule, shown
-
-EPSILON_S = 1e-6
+from asyncsink_testing.rules.base import EPSILON_S, Rule, shown
 
 
 class RetryAfterHonoured(Rule):
@@ -32,7 +30,7 @@ class RetryAfterHonoured(Rule):
     def check(self, event: RequestStarted, ledger: Ledger) -> Iterator[str]:
         scope = ledger.scope(event.request.scope, event.time_s)
         # What was admitted at the very instant of the answer could not know of it.
-        if scope.failed_s < event.time_s < scope.not_before_s - EPSILON_S:
+        if scope.failed_s + EPSILON_S < event.time_s < scope.not_before_s - EPSILON_S:
             yield (
                 f"{event.request} starts before {scope.not_before_s:.6g}, which scope {event.request.scope!r} asked "
                 f"for by Retry-After at {scope.failed_s:.6g}"
@@ -88,6 +86,8 @@ class NothingIdle(Rule):
         most = ledger.config.max_in_flight_requests
         if not ledger.steady or len(ledger.open_requests) >= most:
             return ()
+        if any(ledger.is_overdue(each, event.time_s) for each in ledger.open_requests.values()):
+            return ()  # one whose deadline is at this very instant, and nobody can tell whether it has been cut
         waiting = [each for each in ledger.at(Place.BUFFERED, Place.SEALED, Place.OWN_BACKOFF) if each.certain]
         by_route: dict[Hashable, list[Tracked]] = {}
         for each in waiting:
@@ -99,8 +99,7 @@ class NothingIdle(Rule):
         scope, config = ledger.scope(scope_name, now_s), ledger.config
         many = len({self.history.scope_of(route) for route in ledger.routes}) > 1
         share = max(1, config.max_in_flight_requests - 1) if many else config.max_in_flight_requests
-        rested = now_s > scope.failed_s + config.retry.max_backoff_s + EPSILON_S and now_s >= scope.not_before_s
-        if scope.in_flight >= share or not rested or (ledger.limited and scope.in_flight):
+        if scope.in_flight >= share or self._is_held(now_s, ledger, scope_name):
             return
         reason = self._reason(now_s, ledger, waiting)
         if reason:
@@ -108,6 +107,17 @@ class NothingIdle(Rule):
                 f"writer {ledger.number} has a free slot, and route {waiting[0].route!r} {reason}, but nothing was "
                 f"sent; it waits: {shown(each.entry for each in waiting)}"
             )
+
+    def _is_held(self, now_s: float, ledger: Ledger, scope_name: Hashable) -> bool:
+        """Whether backoff or, as far as one can tell from outside, the rate limit may hold back the scope."""
+        for each in ledger.all_ledgers.values():
+            scope = each.scopes.get(scope_name)
+            if scope is not None and (
+                now_s <= max(scope.failed_s + ledger.config.retry.max_backoff_s, scope.not_before_s) + EPSILON_S
+                or (ledger.limited and scope.in_flight)
+            ):
+                return True
+        return False
 
     def _reason(self, now_s: float, ledger: Ledger, waiting: list[Tracked]) -> str:
         config = ledger.config
@@ -128,7 +138,7 @@ class NothingIdle(Rule):
             return "has an entry whose own backoff must have ended"
         if any(each.order < ledger.flush_marks.get(call.number, 0) for call in flushes for each in free):
             return f"is being flushed since {flushed_s:.6g}"
-        if not ledger.open_requests and len(ledger.at(Place.BUFFERED)) >= config.max_buffered_requests:
+        if not ledger.open_requests and ledger.count(Place.BUFFERED) >= config.max_buffered_requests:
             return "waits in a full buffer with nothing in flight"
         return ""
 
@@ -159,7 +169,7 @@ class FlushMeaning(Rule):
         still = [
             each
             for each in requests
-            if each.number in ledger.open_requests and event.time_s < ledger.deadline_s(each) - EPSILON_S
+            if each.number in ledger.open_requests and not ledger.is_overdue(each, event.time_s)
         ]
         if still:
             yield f"flush(False) called at {call.time_s:.6g} returned while {still[0]} is under way since before"
@@ -182,10 +192,10 @@ class NoEarlyCut(Rule):
         if not ledger.steady:
             return
         if isinstance(event, Quiet):
-            for request in ledger.open_requests.values():
-                if event.time_s > ledger.deadline_s(request) + EPSILON_S and not request.step.uncut_s:
+            for request in ledger.late.values():
+                if not request.step.uncut_s:
                     yield f"{request} is under way beyond its deadline {ledger.deadline_s(request):.6g}"
-        elif event.request.ending is Ending.CUT and event.time_s < ledger.deadline_s(event.request) - EPSILON_S:
+        elif event.request.ending is Ending.CUT and not ledger.is_overdue(event.request, event.time_s):
             self._cut.append((ledger, event.request))
 
     def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
