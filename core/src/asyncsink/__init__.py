@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from asyncsink.accounting import Accounting
 from asyncsink.async_sink import AsyncSink
+from asyncsink.blocking import blocking
 from asyncsink.blocks import EntryBlock, ListBlock
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
 from asyncsink.context import Column, InitContext, Schema, WriteContext, WriterInitContext
 from asyncsink.converter import ElementConverter
+from asyncsink.dead_letters import DeadLetter, DeadLetterFiles, DeadLetterQueue, DeadLetterStore, read_dead_letters
 from asyncsink.errors import (
     AccountingError,
     AsyncSinkError,
@@ -41,14 +43,20 @@ from asyncsink.errors import (
 )
 from asyncsink.failures import ErrorTable, Failure, FailureKind
 from asyncsink.limits import (
+    AdaptiveConcurrencyStrategy,
     AIMDScalingStrategy,
     CongestionControlRateLimitingStrategy,
+    NoOpScalingStrategy,
+    NoRateLimitingStrategy,
     RateLimit,
     RateLimitingStrategy,
     RequestInfo,
     ResultInfo,
     ScalingStrategy,
+    ThresholdScalingStrategy,
+    TokenBucketRateLimitingStrategy,
 )
+from asyncsink.metrics import MetricGroup, Metrics
 from asyncsink.options import Alias, ConnectorOptions, OptionInfo, WriterOptions, option, parse_options
 from asyncsink.request import ListRequestEntries, RequestEntries, RequestResult
 from asyncsink.serializer import (
@@ -68,6 +76,7 @@ __all__ = [
     "AIMDScalingStrategy",
     "Accounting",
     "AccountingError",
+    "AdaptiveConcurrencyStrategy",
     "Alias",
     "AsyncSink",
     "AsyncSinkError",
@@ -84,7 +93,11 @@ __all__ = [
     "ConnectorOptions",
     "ConversionError",
     "DataclassSerializer",
+    "DeadLetter",
     "DeadLetterError",
+    "DeadLetterFiles",
+    "DeadLetterQueue",
+    "DeadLetterStore",
     "DeliveryError",
     "DestinationUnavailableError",
     "ElementConverter",
@@ -97,7 +110,11 @@ __all__ = [
     "KiB",
     "ListBlock",
     "ListRequestEntries",
+    "MetricGroup",
+    "Metrics",
     "MiB",
+    "NoOpScalingStrategy",
+    "NoRateLimitingStrategy",
     "OptionInfo",
     "OversizedEntryError",
     "RateLimit",
@@ -118,6 +135,8 @@ __all__ = [
     "Sink",
     "SinkWriter",
     "StalledError",
+    "ThresholdScalingStrategy",
+    "TokenBucketRateLimitingStrategy",
     "TooManyRejectedError",
     "WouldBlock",
     "WriteContext",
@@ -127,8 +146,10 @@ __all__ = [
     "WriterInitContext",
     "WriterOptions",
     "WriterStatistics",
+    "blocking",
     "option",
     "parse_options",
+    "read_dead_letters",
 ]
 
 
