@@ -1,4 +1,4 @@
-"""``python core/tests/simulation --seeds 20000 --from 0``, or ``python -m simulation`` beside it."""
+"""``python core/tests/simulation --runs 20000 --seed 0``, or ``python -m simulation`` beside it."""
 
 from __future__ import annotations
 

@@ -11,6 +11,20 @@ from asyncsink import AsyncSinkWriterConfig
 from asyncsink.limits.limiter import Limiter, LimiterCache
 
 
+class Jitter(Random):
+    """Full jitter that is as good as none more often than chance would have it: over within a few looks at a clock."""
+
+    def __init__(self, seed: str, creep_s: float) -> None:
+        super().__init__(seed)
+        self._instant_s = 12 * creep_s
+        self._share = 0.6 if creep_s else 0.1
+
+    def uniform(self, a: float, b: float) -> float:
+        if self.random() < self._share:
+            b = min(b, self._instant_s)
+        return a + (b - a) * self.random()
+
+
 class SeededLimiters(LimiterCache):
     """Limiters whose jitter comes from a seeded generator."""
 

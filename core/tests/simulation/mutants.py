@@ -10,6 +10,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from .run import run_seed
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
@@ -34,8 +36,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("age-timer-sends-nothing", "timekeeper", "lane.due_before = engine.next_sequence", "pass"),
     Mutant("full-buffer-waits", "engine", "while not self.in_flight and self._is_full()", "while False"),
     Mutant("no-plan-after-an-answer", "engine", "self._drop(lane)\n        self.plan()", "self._drop(lane)"),
-    Mutant("one-too-many-in-flight", "engine", "len(self.in_flight) >= most", "len(self.in_flight) > most"),
-    Mutant("scope-takes-every-slot", "engine", "max(1, self.config.max_in_flight_requests - 1)", "10**9"),
+    Mutant("one-too-many-in-flight", "dispatch", "len(self.in_flight) >= most", "len(self.in_flight) > most"),
+    Mutant("scope-takes-every-slot", "dispatch", "max(1, self._most_requests - 1)", "10**9"),
     Mutant(
         "cut-at-half-time",
         "timekeeper",
@@ -54,9 +56,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("ids-reused-after-a-restart", "writer", "{context.attempt}.{uuid4().hex[:8]}-", "0-"),
     Mutant("attempt-not-counted", "request", "self._attempt + 1", "self._attempt"),
     Mutant("batch-over-its-bytes", "buffer", "if size + part > size_limit:", "if part > size_limit:"),
-    Mutant("snapshot-without-parked", "accounting", "engine.parked:\n        yield run", "():\n        yield run"),
-    Mutant("snapshot-without-sealed", "accounting", "yield from sealed.pieces", "yield from ()"),
-    Mutant("snapshot-without-in-flight", "accounting", "yield from request.pieces", "yield from ()"),
+    Mutant("snapshot-without-parked", "holdings", "engine.parked:\n        yield run", "():\n        yield run"),
+    Mutant("snapshot-without-sealed", "holdings", "yield from sealed.pieces", "yield from ()"),
+    Mutant("snapshot-without-in-flight", "holdings", "yield from request.pieces", "yield from ()"),
     Mutant(
         "late-answer-ignored",
         "settlement",
@@ -68,8 +70,44 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "neighbour-never-woken", "engine", "            lane.scope.limiter.wake(self.plan_again)", "            pass"
     ),
-    Mutant("snapshot-out-of-order", "accounting", "key=lambda each: each[0])", "key=lambda each: -each[0])"),
+    Mutant(
+        "alarm-forgets-what-was-asked-while-it-rang",
+        "timekeeper",
+        "min(self.target_s, self._next_s())",
+        "self._next_s()",
+    ),
+    Mutant("snapshot-out-of-order", "holdings", "key=lambda each: each[0])", "key=lambda each: -each[0])"),
 )
+
+
+QUICK = (
+    "requeue-at-the-tail",
+    "never-seal",
+    "lose-a-failed-entry",
+    "count-failed-as-acknowledged",
+    "hold-bytes-for-ever",
+    "never-complete-in-the-limiter",
+    "no-plan-after-an-answer",
+    "one-too-many-in-flight",
+    "cut-at-half-time",
+    "retry-after-ignored",
+    "ids-reused-after-a-restart",
+    "attempt-not-counted",
+    "batch-over-its-bytes",
+    "snapshot-without-sealed",
+    "snapshot-out-of-order",
+)
+"""Mutants that a few seeds see, so that they can be tried in every run of the tests."""
+BASES = (0, 1_000_000, 77_000_000)
+"""Where the seeds begin that are tried on a mutant."""
+MOST_RUNS = 500
+"""How many seeds from each base may be tried until one of them sees the mutant."""
+
+
+def runs_to_find(mutant: Mutant, base: int, most: int = MOST_RUNS) -> int | None:
+    """How many seeds it takes from `base` on until one breaks a rule; None if none does."""
+    with applied(mutant):
+        return next((runs for runs in range(1, most + 1) if run_seed(base + runs - 1).violations), None)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import signal
 import traceback
@@ -14,12 +15,13 @@ from typing import Any
 
 import anyio
 import trio
-import trio.testing
 
-from asyncsink_testing import judge
+from asyncsink_testing import Fault, judge
 
+from .clock import VirtualClock
+from .draw import draw
 from .program import Program
-from .scenario import draw
+from .scenario import Scenario
 
 VIRTUAL_LIMIT_S = 100_000.0
 """Virtual seconds after which a program counts as one that hangs: none has that long to wait."""
@@ -39,25 +41,31 @@ class Report:
     violations: tuple[str, ...]
     requests: int
     entries: int
+    faults: int
     virtual_s: float
 
     def __str__(self) -> str:
         lines = "\n  ".join(self.violations)
         return (
             f"seed {self.seed}: {len(self.violations)} violations\n  {lines}\n"
-            f"  again: python core/tests/simulation --seeds 1 --from {self.seed} --verbose"
+            f"  again: tox run -e simulate -- --runs 1 --seed {self.seed} --verbose"
         )
 
 
-def run_seed(seed: int, *, verbose: bool = False) -> Report:
-    """Run and judge one seed."""
-    random = Random(seed)
-    program = Program(seed, draw(random), random)
+def drawn(seed: int) -> Scenario:
+    """The scenario of a seed."""
+    return draw(Random(f"{seed} scenario"))
+
+
+def run_seed(seed: int, *, scenario: Scenario | None = None, verbose: bool = False) -> Report:
+    """Run and judge one seed, or a scenario that was kept, with what this seed draws in its course."""
+    program = Program(seed, drawn(seed) if scenario is None else scenario)
     history = program.destination.history
     broken: list[str] = []
     try:
-        with _repeatable_scheduling(seed), _processor_time(CPU_LIMIT_S):
-            clock = trio.testing.MockClock(autojump_threshold=0)
+        with _repeatable_scheduling(seed), _processor_time(CPU_LIMIT_S), _uncollected():
+            clock = VirtualClock(Random(f"{seed} clock"), program.scenario.creep_s, program.look)
+            history.clock = lambda: clock.instant_s
             trio.run(_bounded, program, clock=clock)
     except TimeoutError:
         broken.append(f"[ends] the program had not ended after {VIRTUAL_LIMIT_S:.0f} virtual seconds: something hangs")
@@ -69,8 +77,10 @@ def run_seed(seed: int, *, verbose: bool = False) -> Report:
     if verbose:
         for event in history.events:
             print(event)  # noqa: T201
+    requests = history.requests
+    faults = sum(request.step.fault is not Fault.OK for request in requests)
     end_s = history.events[-1].time_s if history.events else 0.0
-    return Report(seed, tuple(broken), len(history.requests), len(history.expected), end_s)
+    return Report(seed, tuple(broken), len(requests), len(history.expected), faults, end_s)
 
 
 async def _bounded(program: Program) -> None:
@@ -92,6 +102,18 @@ def _repeatable_scheduling(seed: int) -> Iterator[None]:
         yield
     finally:
         scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let the collector rest meanwhile: a seed is short, and what it leaves is collected between two seeds."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 @contextmanager
