@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncsink.metrics import Counter, Gauge, Histogram, HistogramStatistics, ObservedCounter
+from asyncsink.metrics import Counter, Gauge, Histogram, HistogramStatistics, ObservedCounter, ObservedHistogram
 
 
 @pytest.fixture
@@ -52,6 +52,14 @@ def test_an_observed_counter_shows_what_is_counted_elsewhere_and_is_not_increase
     assert counter.count == 4
     with pytest.raises(TypeError, match="increased where it is kept"):
         counter.inc()
+
+
+def test_an_observed_histogram_shows_what_is_kept_elsewhere_and_is_not_updated_itself() -> None:
+    kept = HistogramStatistics(9, (1.0, 2.0))
+    histogram = ObservedHistogram(lambda: kept)
+    assert (histogram.count, histogram.statistics) == (9, kept)
+    with pytest.raises(TypeError, match="updated where it is kept"):
+        histogram.update(1.0)
 
 
 def test_a_gauge_reads_its_value_each_time_it_is_asked() -> None:

@@ -145,7 +145,8 @@ def test_the_send_time_is_none_before_the_first_request_has_ended() -> None:
 
 def test_requests_are_counted_and_measured_when_they_start_and_end() -> None:
     metrics = Metrics()
-    writer = Writer(metrics).metrics
+    measured = Writer(metrics)
+    writer = measured.metrics
     writer.accepted(0, 1.0)
     writer.accepted(15, 2.0)
     writer.started(10, 1000, 0, 3.0)
@@ -153,6 +154,7 @@ def test_requests_are_counted_and_measured_when_they_start_and_end() -> None:
     writer.started(5, 400, 15, 4.0)
     writer.started(10, 1000, 0, 5.0)  # the first once more
     writer.ended(0.25)
+    measured.counts.requests, measured.counts.in_flight_requests = 4, 3
     snapshot = metrics.snapshot()
     assert snapshot["numRecordsOut"] == snapshot["numRecordsSend"] == 30
     assert snapshot["numBytesOut"] == snapshot["numBytesSend"] == 2900
@@ -167,7 +169,7 @@ def test_what_was_accepted_before_all_that_is_remembered_has_no_queue_time() -> 
     writer.started(10, 10, 0, 1.0)
     writer.accepted(100, 1.0)
     writer.started(10, 10, 99, 2.0)
-    assert metrics.snapshot()["queueTimeSeconds"].count == 0
+    assert metrics.snapshot()["queueTimeSeconds"].values == ()
 
 
 def test_blocks_within_a_millisecond_count_as_accepted_together() -> None:
@@ -211,15 +213,29 @@ def test_a_closed_writer_keeps_its_last_values_and_is_let_go_of() -> None:
     assert (snapshot["numRecordsIn"], snapshot["numRecordsOut"], snapshot["currentSendTime"]) == (4, 4, 500.0)
 
 
-def test_a_successor_in_the_same_group_takes_the_place_and_goes_on_with_the_histograms() -> None:
+def test_a_successor_in_the_same_group_takes_the_place_and_begins_anew() -> None:
     metrics = Metrics()
     first = Writer(metrics)
     first.metrics.started(10, 100, 0, 1.0)
     first.counts.accepted = 10
     first.metrics.close()
     second = Writer(metrics)
-    second.counts.accepted = 3
+    second.counts.accepted, second.counts.requests = 3, 1
     second.metrics.started(5, 50, 0, 1.0)
     snapshot = metrics.snapshot()
     assert (snapshot["numRecordsIn"], snapshot["numRecordsOut"]) == (3, 5)
-    assert snapshot["batchFillRatio"] == HistogramStatistics(2, (0.5, 1.0))
+    assert snapshot["batchFillRatio"] == HistogramStatistics(1, (0.5,))
+
+
+def test_the_queue_time_is_that_of_the_right_block_whatever_the_order_of_sending() -> None:
+    metrics = Metrics()
+    writer = Writer(metrics).metrics
+    for block in range(10):
+        writer.accepted(block * 100, float(block))
+    expected = []
+    for number, first in enumerate((950, 10, 20, 910, 0, 100, 199, 200, 550, 990)):
+        writer.accepted(1000 + number, 10.0 + number)
+        writer.started(10, 10, first, 100.0)
+        expected.append(100.0 - first // 100)
+    writer.started(10, 10, 1009, 100.0)
+    assert metrics.snapshot()["queueTimeSeconds"].values == tuple(sorted([*expected, 81.0]))

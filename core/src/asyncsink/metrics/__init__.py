@@ -38,11 +38,11 @@ requestTimeSeconds        histogram  s         from sending a request to its end
 
 ``numRecordsIn + numRecordsRestored = numRecordsAcknowledged + numRecordsDeadLettered + numRecordsDropped +
 numRecordsUnacknowledged`` in every snapshot. A writer that follows another in the same group, as in Spark's next
-micro-batch, counts anew; the histograms go on. `currentSendTime` starts as None, where Flink has the largest ``long``.
+micro-batch, counts and measures anew. `currentSendTime` starts as None, where Flink has the largest ``long``.
 """
 
 from asyncsink.metrics.group import UNREGISTERED, MetricGroup
-from asyncsink.metrics.metric import Counter, Gauge, Histogram, HistogramStatistics, ObservedCounter
+from asyncsink.metrics.metric import Counter, Gauge, Histogram, HistogramStatistics, ObservedCounter, ObservedHistogram
 from asyncsink.metrics.registry import Metrics
 from asyncsink.metrics.reporter import LoggingReporter, MetricReporter, load_reporter
 from asyncsink.metrics.writer import WriterCounts, WriterMetrics
@@ -58,6 +58,7 @@ __all__ = [
     "MetricReporter",
     "Metrics",
     "ObservedCounter",
+    "ObservedHistogram",
     "WriterCounts",
     "WriterMetrics",
     "load_reporter",

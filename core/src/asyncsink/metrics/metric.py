@@ -143,3 +143,31 @@ class Histogram:
         count = self._count
         # A copy in one step of the interpreter: iterating would fail if a value came in meanwhile.
         return HistogramStatistics(count, tuple(sorted(self._values.copy())))
+
+
+class ObservedHistogram(Histogram):
+    """A histogram that is kept elsewhere and read when somebody asks.
+
+    :param read: gives the statistics; called on the thread that asks
+    """
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Callable[[], HistogramStatistics]) -> None:
+        super().__init__(0)
+        self._read = read
+
+    def update(self, value: float) -> None:
+        """Not possible.
+
+        :raises TypeError: always
+        """
+        raise TypeError("an observed histogram is updated where it is kept; use histogram(name) for one to update")
+
+    @property
+    def count(self) -> int:
+        return self._read().count
+
+    @property
+    def statistics(self) -> HistogramStatistics:
+        return self._read()
