@@ -63,6 +63,14 @@ def test_what_ended_before_the_window_is_forgotten() -> None:
     assert scaling.scale_down(100, ended(12.5, failed=3)) == 50, "6 of 20"
 
 
+def test_failures_before_the_window_are_forgotten_too() -> None:
+    scaling = threshold()
+    assert scaling.scale_down(100, ended(0.0, failed=10)) == 50
+    for at in (11.0, 12.0):
+        scaling.scale_up(100, ended(at))
+    assert scaling.scale_down(100, ended(13.0, failed=5)) == 100, "5 of 30"
+
+
 def test_how_much_is_the_inner_ones_answer() -> None:
     scaling = ThresholdScalingStrategy(AIMDScalingStrategy(1000, 7, 0.9), failure_share=0.0, successes=1)
     assert scaling.scale_up(100, ended(0.0)) == 107
@@ -95,6 +103,7 @@ def test_a_budget_of_requests_counts_requests_and_leaves_batches_whole() -> None
     strategy.register_in_flight_request(RequestInfo(1, 1, 1.0))
     assert not strategy.should_block(RequestInfo(1, 1, 1.0)), "a success has made it three"
     assert strategy.snapshot() == b"congestion-requests:3"
+    assert strategy.max_batch_size == CONFIG.max_batch_size
 
 
 def test_a_budget_of_requests_halves_to_one_and_never_to_none() -> None:

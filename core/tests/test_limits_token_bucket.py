@@ -133,6 +133,14 @@ def test_the_memory_of_a_long_window_is_bounded() -> None:
     assert len(strategy._requests._log) < 10_000
 
 
+def test_what_is_remembered_as_one_leaves_the_window_as_the_last_of_it() -> None:
+    strategy = bucket(requests=2, per_s=20_000.0, burst=2)
+    for now_s in (0.0, 1.5):
+        assert strategy.delay_s(RequestInfo(1, 1, now_s)) == 0.0
+        strategy.register_in_flight_request(RequestInfo(1, 1, now_s))
+    assert strategy.delay_s(RequestInfo(1, 1, 20_001.0)) == pytest.approx(0.5, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
