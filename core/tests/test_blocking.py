@@ -83,7 +83,7 @@ def threads() -> list[threading.Thread]:
 
 @pytest.fixture(autouse=True)
 def no_threads_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asyncsink.blocking.IDLE_S", 0.05)
+    monkeypatch.setitem(blocking.__globals__, "IDLE_S", 0.05)
     for thread in threads():
         thread.join(PATIENCE_S)
     assert threads() == []

@@ -211,7 +211,7 @@ def test_leaving_a_writer_never_waits_for_a_thread_that_hangs(backend: str) -> N
 
 @BACKENDS
 def test_no_thread_is_left_after_the_writers(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asyncsink.blocking.IDLE_S", 0.01)
+    monkeypatch.setitem(blocking.__globals__, "IDLE_S", 0.01)
 
     def ours() -> list[threading.Thread]:
         return [each for each in threading.enumerate() if each.name.startswith("asyncsink StoreSink")]
