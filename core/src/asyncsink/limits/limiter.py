@@ -35,6 +35,7 @@ class Limiter:
         "_backoffs",
         "_delayed_until_s",
         "_delays",
+        "_limit",
         "_members",
         "_random",
         "_retry",
@@ -65,6 +66,8 @@ class Limiter:
         self._backoff_since_start = 0
         self._waiting: dict[Callable[[], None], None] = {}
         self._members: dict[Callable[[], None], Callable[[Limiter], None]] = {}
+        self._limit: float = inf
+        """The largest batch when the last request had ended; at first none is known."""
         self._warned = False
         self.broken: FatalRequestError | None = None
         """What became of a strategy that has raised; it is not asked again."""
@@ -119,9 +122,9 @@ class Limiter:
         """Register that a request has ended, in whatever way. Never raises."""
         self.in_flight -= 1
         try:
-            before = self.strategy.max_batch_size
             self.strategy.register_completed_request(info)
-            if self._members and self.strategy.max_batch_size < before:
+            limit, self._limit = self._limit, self.strategy.max_batch_size
+            if self._limit < limit:
                 # A smaller batch is due earlier, in every lane of the scope and in every writer.
                 for shrunk in list(self._members.values()):
                     shrunk(self)

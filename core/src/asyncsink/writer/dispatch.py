@@ -31,6 +31,7 @@ class Dispatcher:
 
     def __init__(self, engine: Engine, prefix: str) -> None:
         self._engine, self._prefix = engine, prefix
+        self._lanes, self._alarm = engine.lanes, engine.alarm
         config = engine.config
         self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
         self._most_requests, self._timeout_s = config.max_in_flight_requests, config.request_timeout_s
@@ -73,7 +74,7 @@ class Dispatcher:
     def send_oldest(self) -> bool:
         """Nothing is in flight and there is no room: the route with the oldest entry is due; whether it went."""
         held: set[Scope] = set()
-        waiting = [lane for lane in self._engine.lanes.values() if lane.count and lane not in self.ready]
+        waiting = [lane for lane in self._lanes.values() if lane.count and lane not in self.ready]
         for lane in sorted(waiting, key=lambda each: each.first_sequence):
             if lane.scope not in held and lane.first_sequence < inf:
                 lane.due_before = lane.first_sequence + 1
@@ -98,12 +99,12 @@ class Dispatcher:
                 return Verdict.NOT_DUE
         else:
             return Verdict.NOT_DUE
-        if self._engine.lanes.many_scopes and scope.slots >= max(1, self._most_requests - 1):
+        if self._lanes.many_scopes and scope.slots >= max(1, self._most_requests - 1):
             return Verdict.SCOPE_HELD
         info = RequestInfo(count, size, self._engine.clock())
         if not limiter.admits(info, sealed=ready_made is not None):
             limiter.wait(self._engine.plan_again)
-            self._engine.alarm.set(limiter.unblocked_s(info.now_s))
+            self._alarm.set(limiter.unblocked_s(info.now_s))
             # A sealed request cannot be cut to what is free: were others of its scope let past, it might never go.
             held = ready_made is not None or limiter.not_before_s > info.now_s
             return Verdict.SCOPE_HELD if held else Verdict.LANE_BLOCKED
@@ -144,5 +145,5 @@ class Dispatcher:
         if self._engine.metrics is not None:
             first = int(request.pieces[0].first_sequence)
             self._engine.metrics.started(info.batch_size, info.size_in_bytes, first, info.now_s)
-        self._engine.alarm.set(info.now_s + self._timeout_s)
+        self._alarm.set(info.now_s + self._timeout_s)
         self.workers.start(request)
