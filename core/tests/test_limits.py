@@ -219,7 +219,7 @@ def test_a_description_smaller_than_its_increase_still_makes_a_strategy() -> Non
         ({"factor": 1.0}, "rate_limit factor = 1.0 must be a number between 0 and 1"),
         ({"factor": 1}, "rate_limit factor = 1 must be a number between 0 and 1"),
         ({"factor": float("nan")}, "rate_limit factor = nan must be a number between 0 and 1"),
-        ({"kind": "clever"}, "rate_limit kind 'clever' is not known; use 'aimd' or 'flink' or 'adaptive' or 'fixed'"),
+        ({"kind": "clever"}, "rate_limit kind 'clever' is not known; use 'aimd' or 'flink'"),
         ({"unit": "rows"}, "rate_limit unit = 'rows' must be 'records', 'requests' or 'bytes'"),
         ({"unit": "bytes", "initial": 0}, "rate_limit initial = 0 must be a whole number of at least 1 byte"),
         ({"burst": 5}, "rate_limit burst = 5 says nothing to kind 'aimd'; leave it out or use another kind"),
