@@ -12,6 +12,7 @@ from asyncsink.context import InitContext, Schema, WriterInitContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
+from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink.options import ConnectorOptions, WriterOptions, parse_options
 from asyncsink.request import RequestEntries, RequestResult
 from asyncsink.serializer import BufferedRequestStateSerializer, SimpleVersionedSerializer
@@ -137,9 +138,15 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
         return AsyncSinkWriter(self, context, self.config, states)
 
     def open(
-        self, config: AsyncSinkWriterConfig | None = None, states: Sequence[BufferedRequestState[EntryT]] = ()
+        self,
+        config: AsyncSinkWriterConfig | None = None,
+        states: Sequence[BufferedRequestState[EntryT]] = (),
+        metric_group: MetricGroup = UNREGISTERED,
     ) -> AsyncSinkWriter[InputT, EntryT]:
-        """A writer for programs without Spark: ``async with sink.open() as writer: await writer.write(element)``."""
+        """A writer for programs without Spark: ``async with sink.open() as writer: await writer.write(element)``.
+
+        :param metric_group: where the writer tells of itself, such as ``Metrics().group.add_group("orders")``
+        """
         from asyncsink.writer import AsyncSinkWriter
 
-        return AsyncSinkWriter(self, WriterInitContext(), config or self.config, states)
+        return AsyncSinkWriter(self, WriterInitContext(metric_group=metric_group), config or self.config, states)

@@ -143,7 +143,7 @@ class Dispatcher:
         request.lane.slots += 1
         self.in_flight[request.start] = request
         if self._engine.metrics is not None:
-            first = int(request.pieces[0].first_sequence)
+            first = request.pieces[0].first_sequence
             self._engine.metrics.started(info.batch_size, info.size_in_bytes, first, info.now_s)
         self._alarm.set(info.now_s + self._timeout_s)
         self.workers.start(request)

@@ -76,8 +76,6 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._accounting = Accounting()
         self._engine = Engine(sink, config, limiters, prefix, self._accounting, self._close_tail)
         self._engine.time.on_stall = self._stalled
-        if context.metric_group.is_registered:
-            self._engine.metrics = WriterMetrics(context.metric_group, self.statistics, config.max_batch_size)
         self._rejections = Rejections(sink, self._engine, context, shared)
         self._settlement = Settlement(sink, self._engine, self._rejections)
         self._life = Life(sink, context)
@@ -106,6 +104,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             raise WriterClosedError("the writer was closed before it was entered; make a new one")
         self._entered = True
         self._thread = threading.get_ident()
+        group = self._init.metric_group
+        if group.is_registered:
+            self._engine.metrics = WriterMetrics(group, self.statistics, self._config.max_batch_size)
         try:
             self._restore()
             self._intake.converter.open(self._init)
