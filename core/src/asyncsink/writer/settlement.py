@@ -177,6 +177,7 @@ class Settlement:
         if outcome.kind is None and not outcome.is_throttled(len(request)):
             entries = sort_entries(request, outcome, self._engine.maker, self._limits)
             request.lane.sealed.remove(request)
+            self._time.progress_s = self._engine.clock()
             self.retried -= len(request)
             self._settle_entries(request, outcome, entries)
 
