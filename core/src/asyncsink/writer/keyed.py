@@ -70,6 +70,7 @@ class KeyedLane(Lane):
         self._heads: list[int] = []
         """A heap of the sequence numbers of the oldest entries of free lines, with some that are so no more."""
         self._line_of_head: dict[int, Line] = {}
+        """The line of each number in the heap, which has each number once."""
         self._chosen: list[tuple[Waiting, Line]] = []
         """What :meth:`measure` has found; still counted, but no longer in the lines."""
 
@@ -93,10 +94,9 @@ class KeyedLane(Lane):
 
     def _by_line(self, run: Run) -> list[tuple[Line, list[Waiting]]]:
         """The entries of a run, by the lines to which they belong."""
-        keys, lines = self._keys_of(run.block), self._lines
+        lines = self._lines
         found: dict[Hashable | None, tuple[Line, list[Waiting]]] = {}
-        for index in range(run.start, run.stop):
-            key = keys[index]
+        for index, key in enumerate(self._keys_of_run(run), run.start):
             part = found.get(key)
             if part is None:
                 line = self._loose if key is None else lines.get(key)
@@ -110,7 +110,8 @@ class KeyedLane(Lane):
         """Let a line take part in the choice, if its key is free and it has something."""
         if line.waiting and not line.holders:
             head = line.waiting[0].sequence
-            heappush(self._heads, head)
+            if head not in self._line_of_head:
+                heappush(self._heads, head)
             self._line_of_head[head] = line
 
     # ---- entries go out --------------------------------------------------------------------------------------
@@ -156,9 +157,11 @@ class KeyedLane(Lane):
             if self._atomic or line is self._loose:
                 self._offer(line)
             else:
+                # Until the batch is complete: a request holds one entry of a key unless it is stored whole.
+                line.holders = 1
                 used.append(line)
         for line in used:
-            # Not before the batch is complete: a request holds one entry of a key unless it is stored whole.
+            line.holders = 0
             self._offer(line)
         return len(chosen), size
 
@@ -192,6 +195,7 @@ class KeyedLane(Lane):
             line.holders += 1
 
     def free(self, runs: Iterable[Run]) -> None:
+        self._put_chosen_back()
         for key in self._keys(runs):
             line = self._lines[key]
             line.holders -= 1
@@ -202,9 +206,13 @@ class KeyedLane(Lane):
 
     def _keys(self, runs: Iterable[Run]) -> dict[Hashable, None]:
         """The distinct keys of some runs."""
-        keys = {key: None for run in runs for key in self._keys_of(run.block)[run.start : run.stop]}
+        keys = {key: None for run in runs for key in self._keys_of_run(run)}
         keys.pop(None, None)
         return keys
+
+    def _keys_of_run(self, run: Run) -> Sequence[Hashable | None]:
+        """The key of each entry of a run; of no other, as a run may be a small part of a large block."""
+        return self._keys_of(run.block.slice(run.start, run.stop))
 
     @property
     def is_idle(self) -> bool:
@@ -218,9 +226,11 @@ class KeyedLane(Lane):
         first_keys = set(keys[: len(keys) // 2])
         halves: tuple[list[Run], list[Run]] = [], []
         for run in request.pieces:
-            keys_of_block = self._keys_of(run.block)
-            for index in range(run.start, run.stop):
-                halves[keys_of_block[index] not in first_keys].append(run.part(index, index + 1))
+            chosen: tuple[list[int], list[int]] = [], []
+            for index, key in enumerate(self._keys_of_run(run), run.start):
+                chosen[key not in first_keys].append(index)
+            for half, indices in zip(halves, chosen, strict=True):
+                half += [run.take(indices, run.attempts, run.failed_ms)] if indices else []
         return halves
 
     def share_a_key(self, first: Iterable[Run], second: Iterable[Run]) -> bool:
