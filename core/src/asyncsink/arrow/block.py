@@ -30,7 +30,7 @@ class ArrowBlock(Generic[EntryT]):
     :raises ValueError: there is not one size, or one route among the distinct ones, for each row
     """
 
-    __slots__ = ("_batch", "_entry_of", "_keys", "_offsets", "_routes", "_start", "_stop")
+    __slots__ = ("_batch", "_entry_of", "_keys", "_offsets", "_routes", "_start", "_stop", "_totals")
 
     def __init__(
         self,
@@ -78,6 +78,8 @@ class ArrowBlock(Generic[EntryT]):
         stop: int,
     ) -> None:
         self._batch, self._entry_of, self._offsets = batch, entry_of, offsets
+        # The same numbers: a memoryview gives one of them as an int in a third of the time.
+        self._totals = offsets.data
         self._keys, self._routes = keys, None if routes is None else checked(routes, batch.num_rows)
         self._start, self._stop = start, stop
 
@@ -106,8 +108,8 @@ class ArrowBlock(Generic[EntryT]):
         return f"<ArrowBlock of {len(self)} entries, {self.size_in_bytes(0, len(self))} bytes>"
 
     def size_in_bytes(self, start: int, stop: int) -> int:
-        item = self._offsets.item
-        size: int = item(self._start + stop) - item(self._start + start)
+        totals, base = self._totals, self._start
+        size: int = totals[base + stop] - totals[base + start]
         return size
 
     def oversized(self, limit: int) -> Sequence[int]:
@@ -120,7 +122,7 @@ class ArrowBlock(Generic[EntryT]):
         part: ArrowBlock[EntryT] = ArrowBlock.__new__(ArrowBlock)
         base = self._start
         part._batch, part._entry_of, part._offsets = self._batch, self._entry_of, self._offsets
-        part._keys, part._routes = self._keys, self._routes
+        part._keys, part._routes, part._totals = self._keys, self._routes, self._totals
         part._start, part._stop = base + start, base + stop
         return part
 
