@@ -21,10 +21,11 @@ class Run:
 
     The entry at block index `i` has the sequence number ``base + i``, or ``explicit[i]`` where the block was made by
     ``take`` and its entries were not neighbours. `attempts` counts the answers that called the entries retryable, the
-    first of which came at `failed_ms` since the epoch.
+    first of which came at `failed_ms` since the epoch. `keys` are those of the block's entries where the block has none
+    itself and order asks for them.
     """
 
-    __slots__ = ("attempts", "base", "block", "explicit", "failed_ms", "start", "stop")
+    __slots__ = ("attempts", "base", "block", "explicit", "failed_ms", "keys", "start", "stop")
 
     def __init__(
         self,
@@ -35,9 +36,11 @@ class Run:
         explicit: Sequence[int] | None = None,
         attempts: int = 0,
         failed_ms: int | None = None,
+        keys: Sequence[Hashable | None] | None = None,
     ) -> None:
         self.block, self.start, self.stop = block, start, stop
         self.base, self.explicit, self.attempts, self.failed_ms = base, explicit, attempts, failed_ms
+        self.keys = keys
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -60,7 +63,7 @@ class Run:
 
     def part(self, start: int, stop: int) -> Run:
         """The entries between two block indices, in shared memory."""
-        return Run(self.block, start, stop, self.base, self.explicit, self.attempts, self.failed_ms)
+        return Run(self.block, start, stop, self.base, self.explicit, self.attempts, self.failed_ms, self.keys)
 
     def take(self, indices: Sequence[int], attempts: int, failed_ms: int | None) -> Run:
         """The entries at these block indices with another count of attempts; copied unless they are most of the block.
@@ -69,9 +72,10 @@ class Run:
         """
         first, count = indices[0], len(indices)
         if indices[-1] - first == count - 1 and count * 2 >= len(self.block):
-            return Run(self.block, first, first + count, self.base, self.explicit, attempts, failed_ms)
+            return Run(self.block, first, first + count, self.base, self.explicit, attempts, failed_ms, self.keys)
         explicit = [self.sequence_of(index) for index in indices]
-        return Run(self.block.take(indices), 0, count, 0, explicit, attempts, failed_ms)
+        keys = None if self.keys is None else [self.keys[index] for index in indices]
+        return Run(self.block.take(indices), 0, count, 0, explicit, attempts, failed_ms, keys)
 
     def entries(self) -> Iterator[tuple[int, Any, int]]:
         """Each entry as (sequence number, entry, bytes)."""

@@ -88,10 +88,8 @@ class Dispatcher:
         """Send the next request of a lane, if there is one and it may go."""
         scope, limiter = lane.scope, lane.scope.limiter
         most = limiter.batch_limit(self._most_entries)
-        ready_made = lane.sealed[0] if lane.sealed else None
+        ready_made = self._next_sealed(lane) if lane.sealed else None
         if ready_made is not None:
-            if ready_made.after is not None and self._is_after_another(lane, ready_made):
-                return Verdict.LANE_BLOCKED
             count, size = len(ready_made), ready_made.size_in_bytes
         elif self._is_due(lane, most):
             count, size = lane.measure(most, self._most_bytes)
@@ -111,7 +109,8 @@ class Dispatcher:
         # The strategy is told before anything is taken out of the lane: where it raises, nothing has happened.
         scope_start = limiter.start(info)
         if ready_made is not None:
-            request = lane.sealed.popleft().again()
+            lane.sealed.remove(ready_made)
+            request = ready_made.again()
         else:
             self._numbers += 1
             self._engine.waiting_count -= count
@@ -119,6 +118,11 @@ class Dispatcher:
         request.scope_start = scope_start
         self._start(request, info)
         return Verdict.SENT
+
+    def _next_sealed(self, lane: Lane) -> InFlightRequest[Any] | None:
+        """The first sealed request that need not wait for another; one that does keeps its keys back and no others."""
+        free = (each for each in lane.sealed if each.after is None or not self._is_after_another(lane, each))
+        return next(free, None)
 
     def _is_after_another(self, lane: Lane, request: InFlightRequest[Any]) -> bool:
         """Whether the other half of a request, which shares a key with this one, has yet to be settled."""

@@ -63,6 +63,10 @@ class Engine:
         """A heap of entries in a backoff of their own: when it ends, a tie-break, their route."""
         self.condemned: deque[Run] = deque()
         """Entries that are given up, one a run, until their dead letters are durable."""
+        self.unkept = 0
+        """Elements that cannot be sent, and are accepted when their dead letters are durable."""
+        self.waiting_scopes: set[anyio.CancelScope] = set()
+        """Scopes of calls that wait for others than the engine; cancelled when nothing is sent any more."""
         self.waiting_count = 0
         """Entries that wait to be sent, but for sealed ones: what the bound of the buffer is about."""
         self.size_in_bytes = 0
@@ -86,7 +90,10 @@ class Engine:
         first, count = self.next_sequence, len(block)
         # Everything that asks the sink comes before the first change: what raises here has taken in nothing.
         try:
-            parts = [(self.lane(route), part, explicit) for route, part, explicit in self.maker.split(block, first)]
+            parts = [
+                (self.lane(route), Run(part, 0, len(part), first, explicit, keys=self.maker.missing_keys(part)))
+                for route, part, explicit in self.maker.split(block, first)
+            ]
         except Exception:
             for lane in [each for each in self.lanes.values() if each.is_idle]:
                 self._drop(lane)
@@ -96,9 +103,8 @@ class Engine:
         self.next_sequence += count
         self.waiting_count += count
         self.size_in_bytes += size
-        for lane, part, explicit in parts:
-            run = Run(part, 0, len(part), first, explicit)
-            lane.append(run, size if part is block else run.size_in_bytes)
+        for lane, run in parts:
+            lane.append(run, size if run.block is block else run.size_in_bytes)
             self.ready[lane] = None
         if self.metrics is not None:
             self.metrics.accepted(first, self.clock())
@@ -173,6 +179,8 @@ class Engine:
         except Exception as error:
             self._fail_planning(error)
             return
+        if self.time.is_resting or not self.in_flight:
+            self.time.rest_or_work()
         if sent:
             self.notify()
 
@@ -286,6 +294,8 @@ class Engine:
         for scope in self.lanes.scopes.values():
             scope.limiter.leave(self.plan_again)
             scope.limiter.wake(self.plan_again)
+        for waiting in self.waiting_scopes:
+            waiting.cancel()
         self.notify()
 
     def put_back(self, request: InFlightRequest[Any]) -> None:

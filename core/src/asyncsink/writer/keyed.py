@@ -212,6 +212,8 @@ class KeyedLane(Lane):
 
     def _keys_of_run(self, run: Run) -> Sequence[Hashable | None]:
         """The key of each entry of a run; of no other, as a run may be a small part of a large block."""
+        if run.keys is not None:
+            return run.keys[run.start : run.stop]
         return self._keys_of(run.block.slice(run.start, run.stop))
 
     @property

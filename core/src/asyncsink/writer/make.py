@@ -42,6 +42,18 @@ class BlockMaker:
         keys = block.keys()
         return [*map(self._sink.key_of, block)] if keys is None else keys
 
+    def missing_keys(self, block: EntryBlock[Any]) -> Sequence[Hashable | None] | None:
+        """The keys of a block that was made without; None if it has them, or nobody asks for keys.
+
+        :raises TypeError: a key cannot be hashed; raised here, so that nothing has been accepted then
+        """
+        if not self.keyed:
+            return None
+        own = block.keys()
+        keys = self.keys_of(block) if own is None else own
+        frozenset(keys)
+        return keys if own is None else None
+
     def _routes(self, entries: Sequence[Any]) -> Routes:
         distinct: dict[Hashable | None, int] = {}
         indices = [distinct.setdefault(self._sink.route_of(entry), len(distinct)) for entry in entries]

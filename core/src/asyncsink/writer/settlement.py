@@ -199,12 +199,22 @@ class Settlement:
             engine.give_back(request.lane, failed.run)
         for failed in entries.retryable:
             self._park(request, failed.run, entries.retry_wait_s)
+        if entries.throttled or entries.retryable:
+            self._unseal_followers(request)
         self._give_up(request, entries.rejected, DeadLetterReason.REJECTED)
         self._give_up(request, entries.exhausted, DeadLetterReason.EXHAUSTED)
         self.retried += entries.count - entries.hopeless_count
         self.throttled += entries.throttled_count
         self._back_off_entries(request, outcome, entries)
         self._raise_hopeless(request, entries)
+
+    def _unseal_followers(self, request: InFlightRequest[Any]) -> None:
+        """Entries of a first half are in the buffer again, so what has to come after them goes behind them there."""
+        lane = request.lane
+        for each in [each for each in lane.sealed if each.after and request.is_or_is_part_of(each.after)]:
+            lane.sealed.remove(each)
+            each.sealed = False
+            self._engine.put_back(each)
 
     def _give_up(self, request: InFlightRequest[Any], hopeless: list[Failed], reason: DeadLetterReason) -> None:
         """Entries that can never be delivered; back in the buffer, for a snapshot, where that makes the writer fail."""
