@@ -20,9 +20,13 @@ PACKAGE = "apache-flink-libraries"
 
 
 @contextmanager
-def running_flink(entries: int) -> Iterator[tuple[str, Run]]:
-    """The peer's name with its version, and what writes so many entries through it and returns ns an entry."""
-    command = [java(), "-cp", f"{jars()}/*", COMPILER, str(HARNESS), HARNESS.stem, str(entries)]
+def running_flink(entries: int, *, made: bool) -> Iterator[tuple[str, Run]]:
+    """The peer's name with its version, and what writes so many entries through it and returns ns an entry.
+
+    :param made: whether its converter makes an entry of each element, as those of Flink's connectors do
+    """
+    how = "made" if made else "taken"
+    command = [java(), "-cp", f"{jars()}/*", COMPILER, str(HARNESS), HARNESS.stem, str(entries), how]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as jvm:
         asked, answers = jvm.stdin, jvm.stdout
         assert asked is not None
@@ -36,7 +40,7 @@ def running_flink(entries: int) -> Iterator[tuple[str, Run]]:
         if answers.readline() != "ready\n":
             sys.exit(f"{HARNESS.name} did not start; its error is above")
         try:
-            yield f"Flink {version(PACKAGE)} AsyncSinkWriter", run
+            yield f"Flink {version(PACKAGE)}, entries {how}", run
         finally:
             asked.close()
 

@@ -1,6 +1,9 @@
 // Flink's own AsyncSinkWriter with a destination that does nothing: the peer of core/benchmarks/writer.py.
 //
-//   java -cp "<site-packages>/pyflink/lib/*" org.codehaus.janino.SimpleCompiler FlinkWriter.java FlinkWriter ENTRIES
+//   java -cp "<site-packages>/pyflink/lib/*" org.codehaus.janino.SimpleCompiler FlinkWriter.java FlinkWriter ENTRIES HOW
+//
+// HOW is "made" if the converter makes an entry of each element, as those of Flink's connectors do, and "taken" if the
+// element is the entry: the least that its writer can cost.
 //
 // The compiler is the one that Flink itself brings, so that a runtime without javac is enough. It makes no bridge
 // methods and knows no lambdas: hence raw types and named classes.
@@ -40,6 +43,7 @@ import org.apache.flink.util.function.ThrowingRunnable;
 
 public class FlinkWriter {
     static final int BATCH = 500;
+    static final int WARM_UP = 8;
     static final byte[][] PAYLOADS = new byte[10_000][100];
 
     /** The task's mailbox: answers wait here until the task looks. */
@@ -154,12 +158,29 @@ public class FlinkWriter {
         }
     }
 
-    /** Answers each request at once. The element is the entry, so that nothing is made that the writer does not make. */
+    /** What a connector's converter makes of an element. */
+    static class Entry implements Serializable {
+        final byte[] data;
+        final String key;
+
+        Entry(byte[] data, String key) {
+            this.data = data;
+            this.key = key;
+        }
+    }
+
+    static class MadeEntries implements ElementConverter {
+        public Serializable apply(Object element, SinkWriter.Context context) {
+            return new Entry((byte[]) element, "k");
+        }
+    }
+
+    /** Answers each request at once. */
     static class NoOpWriter extends AsyncSinkWriter {
         long sent;
 
-        NoOpWriter(InitContext context, AsyncSinkWriterConfiguration configuration) {
-            super(new AsItIs(), context, configuration, new ArrayList());
+        NoOpWriter(ElementConverter converter, InitContext context, AsyncSinkWriterConfiguration configuration) {
+            super(converter, context, configuration, new ArrayList());
         }
 
         protected void submitRequestEntries(List entries, ResultHandler handler) {
@@ -182,6 +203,16 @@ public class FlinkWriter {
         }
     }
 
+    static class EntryWriter extends NoOpWriter {
+        EntryWriter(InitContext context, AsyncSinkWriterConfiguration configuration) {
+            super(new MadeEntries(), context, configuration);
+        }
+
+        protected long getSizeInBytes(Serializable entry) {
+            return ((Entry) entry).data.length;
+        }
+    }
+
     /** The limits are those that our writer has by default, and Flink's builder as well. */
     static AsyncSinkWriterConfiguration configuration() {
         return AsyncSinkWriterConfiguration.builder()
@@ -194,10 +225,12 @@ public class FlinkWriter {
                 .build();
     }
 
-    static double nanosecondsAnEntry(int entries) throws Exception {
+    static double nanosecondsAnEntry(int entries, boolean made) throws Exception {
         SinkWriter.Context noTime = new NoTime();
         InitContext context = new InitContext();
-        NoOpWriter writer = new NoOpWriter(context, configuration());
+        NoOpWriter writer = made
+                ? new EntryWriter(context, configuration())
+                : new NoOpWriter(new AsItIs(), context, configuration());
         long start = System.nanoTime();
         for (int i = 0; i < entries; i++) {
             writer.write(PAYLOADS[i % PAYLOADS.length], noTime);
@@ -211,11 +244,11 @@ public class FlinkWriter {
 
     public static void main(String[] arguments) throws Exception {
         int entries = Integer.parseInt(arguments[0]);
-        int warmUp = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 8;
+        boolean made = arguments[1].equals("made");
         for (int i = 0; i < PAYLOADS.length; i++) Arrays.fill(PAYLOADS[i], (byte) 'x');
-        for (int run = 0; run < warmUp; run++) nanosecondsAnEntry(entries);
+        for (int run = 0; run < WARM_UP; run++) nanosecondsAnEntry(entries, made);
         System.out.println("ready");
         BufferedReader asked = new BufferedReader(new InputStreamReader(System.in));
-        while (asked.readLine() != null) System.out.println(nanosecondsAnEntry(entries));
+        while (asked.readLine() != null) System.out.println(nanosecondsAnEntry(entries, made));
     }
 }
