@@ -38,7 +38,7 @@ class DeadLetter:
     entry_version      int?    the version of that serializer; given exactly if `entry` is
     element            string? as JSON, where there is no `entry`: it could not be converted or not be serialised
     idempotency_id     string? ``query/batch/partition/sequence``, the same in a replay; null if it has none
-    attempts           int     requests that it was part of and that counted; 0 if it was never sent
+    attempts           int     answers that it failed in by itself, with the one that refused it; 0 if it was never sent
     first_failed_at    int     ms since the epoch, UTC
     last_failed_at     int     ms since the epoch, UTC
     connector          string  the sink's class, as ``package.module.Class``

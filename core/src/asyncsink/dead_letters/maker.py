@@ -56,7 +56,7 @@ class DeadLetterMaker:
         """A letter with an entry. Never raises for what the entry holds.
 
         :param sequence: its position among the writer's; None if it has no idempotency id
-        :param attempts: requests that it was part of and that counted
+        :param attempts: answers that it failed in by itself, with the one that refused it
         :param first_failed_at: ms since the epoch; now, if it is None
         """
         data = self._serialized(entry)

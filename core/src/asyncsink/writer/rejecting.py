@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from anyio.abc import TaskGroup
 
 from asyncsink.context import InitContext
 from asyncsink.dead_letters import DeadLetter, DeadLetterMaker, DeadLetterQueue, DeadLetterReason
-from asyncsink.errors import OversizedEntryError, RejectedEntryError
+from asyncsink.errors import DeadLetterError, OversizedEntryError, RejectedEntryError
 from asyncsink.failures import Failure
 from asyncsink.writer.buffer import Lane, Run
 from asyncsink.writer.engine import Engine
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
 
 logger = logging.getLogger(__name__)
+
+MAX_DROPPED_CODES = 100
+"""Codes whose first entry is warned of when it is dropped; where codes are made up anew each time, no more."""
 
 _NOTHING: Any = object()
 
@@ -52,10 +57,19 @@ class Rejections:
     """Gives up entries that the destination refuses, and elements that cannot become one.
 
     An entry whose dead letter is not durable yet is condemned: still held, still in the snapshot, but sent no more.
+
+    :param check: raises if the writer has failed or is closed
     """
 
-    def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine, context: InitContext, prefix: str) -> None:
-        self._engine, self._context = engine, context
+    def __init__(
+        self,
+        sink: AsyncSink[Any, Any, Any],
+        engine: Engine,
+        context: InitContext,
+        prefix: str,
+        check: Callable[[], None],
+    ) -> None:
+        self._engine, self._context, self._check = engine, context, check
         self._mode = engine.config.on_rejected
         self._maker = DeadLetterMaker(sink, context, prefix)
         self._queue: DeadLetterQueue | None = None
@@ -106,13 +120,15 @@ class Rejections:
         self._queue.put(letters)
 
     def _letter(self, run: Run, index: int, lane: Lane, failure: Failure, reason: DeadLetterReason) -> DeadLetter:
+        # What was restored has no place among the elements of this writer, and its own is not known any more.
+        sequence = run.sequence_of(index) - self._engine.accounting.restored
         return self._maker.of_entry(
             run.block[index],
             reason,
             failure.code,
             failure.message,
-            sequence=run.sequence_of(index),
-            attempts=run.attempts,
+            sequence=None if sequence < 0 else sequence,
+            attempts=run.attempts + (reason is DeadLetterReason.REJECTED),
             first_failed_at=run.failed_ms,
             route=lane.route,
         )
@@ -129,20 +145,45 @@ class Rejections:
     async def flush(self) -> None:
         """Return when every dead letter is durable.
 
-        :raises DeadLetterError: one could not be written
+        :raises DeliveryError: one could not be written, or the writer has failed meanwhile
         """
         if self._queue is not None:
-            await self._queue.flush()
+            await self._wait_for(self._queue.flush)
 
     # ---- elements that were not ------------------------------------------------------------------------------
 
     async def keep(self, refused: Sequence[Refused]) -> None:
         """Make the dead letters of elements durable, before the elements are accepted.
 
-        :raises DeadLetterError: one could not be written
+        :raises DeliveryError: one could not be written, or the writer has failed meanwhile
         """
-        if self._queue is not None and refused:
-            await self._queue.write([self._letter_of(each) for each in refused])
+        if self._queue is None or not refused:
+            return
+        engine, letters = self._engine, [self._letter_of(each) for each in refused]
+        if not engine.accounting.unacknowledged and not engine.unkept:
+            engine.time.begin()
+        engine.unkept += len(letters)
+        engine.time.rest_or_work()
+        try:
+            await self._wait_for(partial(self._queue.write, letters))
+            engine.time.progress_s = engine.clock()
+        finally:
+            engine.unkept -= len(letters)
+            engine.time.rest_or_work()
+
+    async def _wait_for(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the store, but no longer than the writer lives: a store may hang."""
+        scopes, scope = self._engine.waiting_scopes, anyio.CancelScope()
+        scopes.add(scope)
+        try:
+            with scope:
+                await work()
+        except DeadLetterError as error:
+            # By now the writer has failed with it: it says so once, whoever was the first to meet it.
+            self._engine.fail(error, error.__cause__)
+        finally:
+            scopes.remove(scope)
+        self._check()
 
     def _letter_of(self, refused: Refused) -> DeadLetter:
         reason = DeadLetterReason.CONVERSION
@@ -170,7 +211,8 @@ class Rejections:
         self._engine.next_sequence += 1
 
     def _say_dropped(self, code: str, message: str) -> None:
-        level = logging.DEBUG if code in self._dropped_codes else logging.WARNING
-        if len(self._dropped_codes) < 100:
+        is_new = code not in self._dropped_codes and len(self._dropped_codes) < MAX_DROPPED_CODES
+        if is_new:
             self._dropped_codes.add(code)
+        level = logging.WARNING if is_new else logging.DEBUG
         logger.log(level, "dropped an entry that can never be delivered: %s: %s", code, message)

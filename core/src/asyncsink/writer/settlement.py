@@ -109,7 +109,7 @@ class Settlement:
             self.retried += len(request)
             self._back_off(request, outcome)
         else:
-            text = f"request {request.id} of {len(request)} {'entry' if len(request) == 1 else 'entries'}"
+            text = f"request {request.id} of {_entries(len(request))}"
             raise self._hopeless(text, outcome.kind, outcome.code, outcome.error)
 
     def _refuse_whole(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
@@ -160,8 +160,10 @@ class Settlement:
         try:
             self._settle(request, outcome)
             if self._engine.config.fail_on_timeout:
-                text = f"request {request.id} of {len(request)} entries had {error}, and fail_on_timeout is set"
-                raise RequestTimedOutError(text) from error
+                raise RequestTimedOutError(
+                    f"request {request.id} of {_entries(len(request))} had {error}, "
+                    "and fail_on_timeout is set; raise the former, or unset the latter to have it sent again"
+                ) from error
         except DeliveryError as failure:
             self._engine.fail(failure, failure.__cause__)
 
@@ -202,6 +204,7 @@ class Settlement:
         if entries.throttled or entries.retryable:
             self._unseal_followers(request)
         self._give_up(request, entries.rejected, DeadLetterReason.REJECTED)
+        self._give_up(request, entries.oversized, DeadLetterReason.OVERSIZED)
         self._give_up(request, entries.exhausted, DeadLetterReason.EXHAUSTED)
         self.retried += entries.count - entries.hopeless_count
         self.throttled += entries.throttled_count
@@ -251,31 +254,32 @@ class Settlement:
     def _raise_hopeless(self, request: InFlightRequest[Any], entries: Sorted) -> None:
         """Fail if an entry can never be delivered; all entries have their places by now."""
         fails = self._rejections.fails
-        refused = entries.rejected if fails else []
+        refused = [*entries.rejected, *entries.oversized] if fails else []
         for kind, failed in ((FailureKind.FATAL, entries.fatal), (FailureKind.REJECTED, refused)):
             if failed:
                 count, failure = sum(len(each.run) for each in failed), failed[0].failures[0]
-                text = f"{count} {'entry' if count == 1 else 'entries'} of the {len(request)} of request {request.id}"
+                text = f"{_entries(count)} of the {len(request)} of request {request.id}"
                 raise self._hopeless(text, kind, failure.code, RequestError(failure.code, failure.message))
         if entries.exhausted and fails:
             count = sum(len(each.run) for each in entries.exhausted)
-            raise self._exhausted(count, entries.exhausted[0].failures[0])
+            raise self._exhausted(request.id, count, entries.exhausted[0].failures[0])
 
     def _hopeless(self, text: str, kind: FailureKind | None, code: str, error: BaseException | None) -> DeliveryError:
         failure: DeliveryError
         remedy = self._judge.remedy(code)
         if kind is FailureKind.REJECTED:
-            failure = RequestRejectedError(f"{text} refused by the destination: {_said(error).rstrip('.')}.{remedy}")
+            said = _said(error).rstrip(".")
+            failure = RequestRejectedError(f"{text} refused by the destination: {said}.{remedy} {_GO_ON}")
         else:
             failure = FatalRequestError(f"{text} failed for good: {_said(error).rstrip('.')}.{remedy}")
         failure.__cause__ = error
         return failure
 
-    def _exhausted(self, count: int, failure: Failure) -> DeliveryError:
+    def _exhausted(self, id: str, count: int, failure: Failure) -> DeliveryError:
         error = RequestError(failure.code, failure.message)
         exhausted = RequestRejectedError(
             f"{count} {'entry has' if count == 1 else 'entries have'} failed retry.max_attempts = "
-            f"{self._retry.max_attempts} times, the last time with {_said(error)}"
+            f"{self._retry.max_attempts} times, the last time in request {id} with {_said(error).rstrip('.')}. {_GO_ON}"
         )
         exhausted.__cause__ = error
         return exhausted
@@ -287,6 +291,13 @@ class Settlement:
         )
         error.__cause__ = cause
         return error
+
+
+_GO_ON = 'Mend what is written; to go on without such entries, set on_rejected to "dead_letter" or "drop".'
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _or_inf(time_s: float | None) -> float:

@@ -26,7 +26,8 @@ class Sorted:
 
     :ivar throttled: go to the head of the buffer
     :ivar retryable: wait a backoff of their own, with one attempt more
-    :ivar rejected: are refused for what they hold, or replaced by what is too large
+    :ivar rejected: are refused for what they hold
+    :ivar oversized: were replaced by what is too large to be ever sent
     :ivar exhausted: have failed as often as an entry may
     :ivar fatal: make the writer fail
     :ivar size_in_bytes: of all that comes back, replacements measured
@@ -37,13 +38,14 @@ class Sorted:
     throttled: list[Failed]
     retryable: list[Failed]
     rejected: list[Failed]
+    oversized: list[Failed]
     exhausted: list[Failed]
     fatal: list[Failed]
     throttle_wait_s: float | None
     retry_wait_s: float
 
     def all(self) -> list[Failed]:
-        return [*self.throttled, *self.retryable, *self.rejected, *self.exhausted, *self.fatal]
+        return [*self.throttled, *self.retryable, *self.rejected, *self.oversized, *self.exhausted, *self.fatal]
 
     @property
     def throttled_count(self) -> int:
@@ -51,7 +53,7 @@ class Sorted:
 
     @property
     def hopeless_count(self) -> int:
-        return sum(len(each.run) for each in (*self.rejected, *self.exhausted, *self.fatal))
+        return sum(len(each.run) for each in (*self.rejected, *self.oversized, *self.exhausted, *self.fatal))
 
     @property
     def count(self) -> int:
@@ -65,7 +67,9 @@ class Sorted:
     @property
     def says_nothing_of_load(self) -> bool:
         """Whether every failure is about what an entry holds."""
-        return bool(self.rejected) and not (self.throttled or self.retryable or self.exhausted or self.fatal)
+        return bool(self.rejected or self.oversized) and not (
+            self.throttled or self.retryable or self.exhausted or self.fatal
+        )
 
 
 def sort_entries(request: InFlightRequest[Any], outcome: Outcome, maker: BlockMaker, limits: Limits) -> Sorted:
@@ -75,14 +79,15 @@ def sort_entries(request: InFlightRequest[Any], outcome: Outcome, maker: BlockMa
     """
     throttled = _runs(request, outcome, FailureKind.THROTTLED, maker)
     retryable = _runs(request, outcome, FailureKind.RETRYABLE, maker)
-    rejected = _runs(request, outcome, FailureKind.REJECTED, maker)
-    for failed in (throttled, retryable):
-        rejected += _oversized(failed, limits.max_record_size_in_bytes)
+    oversized = [
+        each for failed in (throttled, retryable) for each in _oversized(failed, limits.max_record_size_in_bytes)
+    ]
     exhausted = [each for each in retryable if each.run.attempts >= limits.max_attempts]
     return Sorted(
         throttled,
         [each for each in retryable if each.run.attempts < limits.max_attempts],
-        rejected,
+        _runs(request, outcome, FailureKind.REJECTED, maker),
+        oversized,
         exhausted,
         _runs(request, outcome, FailureKind.FATAL, maker),
         _longest_wait_s(outcome, FailureKind.THROTTLED) or None,

@@ -59,7 +59,8 @@ class Timekeeper:
     :ivar on_timeout: what a request's deadline means
     :ivar on_time_up: what it means that a destination's time is up, and for how many seconds it has been
     :ivar on_stall: what it means that nothing was acknowledged for so many seconds
-    :ivar progress_s: when an entry was last acknowledged or given up, or the first of all that are held came in
+    :ivar progress_s: when an entry was last acknowledged or given up, or the first of all that are held came in; later
+        by all the time since in which nothing was to be done
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -73,11 +74,30 @@ class Timekeeper:
         stall_s = engine.config.stall_timeout_s
         self._stall_s = inf if stall_s is None else stall_s
         self.progress_s = -inf
+        self._resting_since_s: float | None = None
 
     def begin(self) -> None:
         """The writer held nothing, and now it does."""
         self.progress_s = self._engine.clock()
-        self.alarm.set(self.progress_s + self._stall_s)
+        if self._resting_since_s is not None:
+            self._resting_since_s = self.progress_s
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether nothing was to be done after the last plan: all that is held only waits for the age timer."""
+        return self._resting_since_s is not None
+
+    def rest_or_work(self) -> None:
+        """After each plan: see whether there is something to be done. Time without counts for no stall."""
+        engine = self._engine
+        works = engine.in_flight or engine.ready or engine.parked or engine.condemned or engine.unkept
+        if not works:
+            if self._resting_since_s is None:
+                self._resting_since_s = engine.clock()
+        elif self._resting_since_s is not None:
+            self.progress_s += engine.clock() - self._resting_since_s
+            self._resting_since_s = None
+            self.alarm.set(self.progress_s + self._stall_s)
 
     def arm(self) -> None:
         """Start the age timer for an entry that has come in, unless it is running."""
@@ -94,7 +114,7 @@ class Timekeeper:
             times.append(next(iter(engine.in_flight.values())).start_s + engine.config.request_timeout_s)
         if engine.parked:
             times.append(engine.parked[0][0])
-        if engine.accounting.unacknowledged:
+        if not self.is_resting:
             times.append(self.progress_s + self._stall_s)
         now_s = engine.clock()
         times.extend(scope.limiter.unblocked_s(now_s) for scope in {lane.scope: None for lane in engine.ready})
@@ -116,8 +136,8 @@ class Timekeeper:
             self._unpark(now_s)
             self._sweep(now_s)
             self._give_up(now_s)
-            self._watch(now_s)
             engine.plan()
+            self._watch(now_s)
             engine.notify()
         except Exception as error:  # a strategy's: the writer must neither hang nor lose its alarm over it
             engine.fail(FatalRequestError(f"{type(error).__name__} while planning requests: {error}"), error)
@@ -169,11 +189,6 @@ class Timekeeper:
                 self.on_time_up(lane.scope, now_s - until_s)
 
     def _watch(self, now_s: float) -> None:
-        """If nothing was acknowledged for long, say so; unless all that is held only waits for the age timer."""
-        engine = self._engine
-        if not engine.is_open or self.progress_s + self._stall_s > now_s or not engine.accounting.unacknowledged:
-            return
-        if engine.in_flight or engine.ready or engine.parked or engine.condemned:
+        """If nothing was acknowledged for long, though there was something to be done, say so."""
+        if self._engine.is_open and not self.is_resting and self.progress_s + self._stall_s <= now_s:
             self.on_stall(now_s - self.progress_s)
-        else:
-            self.progress_s = now_s

@@ -76,7 +76,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._accounting = Accounting()
         self._engine = Engine(sink, config, limiters, prefix, self._accounting, self._close_tail)
         self._engine.time.on_stall = self._stalled
-        self._rejections = Rejections(sink, self._engine, context, shared)
+        self._rejections = Rejections(sink, self._engine, context, shared, self._check)
         self._settlement = Settlement(sink, self._engine, self._rejections)
         self._life = Life(sink, context)
         self._max_record = config.max_record_size_in_bytes
@@ -277,6 +277,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     def _refuse_nowait(self, refused: Refused) -> None:
         if self._config.on_rejected != "drop":
+            self._context.sequence -= 1
             raise refused.error
         self._rejections.accept(refused)
 
