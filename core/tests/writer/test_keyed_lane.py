@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 
 from asyncsink import ListBlock
 from asyncsink.blocks import EntryBlock
 from asyncsink.writer.buffer import Run
-from asyncsink.writer.keyed import KeyedLane
+from asyncsink.writer.keyed import SLACK_IN_BYTES, KeyedLane
 from asyncsink.writer.request import InFlightRequest
 
 from .keyed import KeyedEntry, of
@@ -85,6 +86,7 @@ def test_nothing_is_left_behind_of_keys_that_came_and_went(atomic: bool) -> None
             lane.measure(10, ALL)
             lane.free((parked,))
     assert (lane._lines, lane._heads, lane._line_of_head, lane._chosen) == ({}, [], {}, [])
+    assert (lane._left, lane._kept_bytes) == ({}, 0)
     assert lane.is_idle
 
 
@@ -137,3 +139,37 @@ def test_halves_of_one_key_share_it() -> None:
     first, second = lane.halves(InFlightRequest(lane, cut(lane), 3, 3, "", 1))
     assert (numbers(first), numbers(second)) == ([0], [1, 2])
     assert lane.share_a_key(first, second)
+
+
+class WatchedBlock(ListBlock[KeyedEntry]):
+    """A block that can be seen to be gone."""
+
+    __slots__ = ("__weakref__",)
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_key_that_is_held_does_not_keep_all_that_came_with_it_in_memory(atomic: bool) -> None:
+    lane = make_lane(atomic)
+    add(lane, ["hot"])
+    hot = cut(lane)
+    blocks: WeakSet[WatchedBlock] = WeakSet()
+    most = 0
+    for turn in range(200):
+        first = 1 + turn * 1_000
+        entries = [KeyedEntry(first + at, at or "hot", 100) for at in range(1_000)]
+        block = WatchedBlock(entries, [100] * 1_000)
+        blocks.add(block)
+        lane.append(Run(block, 0, 1_000, first), 100_000)
+        del block
+        lane.free(cut(lane))
+        most = max(most, len(blocks))
+    assert lane.count == 200
+    assert most * 100_000 <= 2 * lane.size_in_bytes + SLACK_IN_BYTES + 100_000
+    give_back(lane, hot)
+    sent = []
+    while lane.count:
+        request = cut(lane)
+        lane.free(request)
+        sent += numbers(request)
+    assert sent == [0, *range(1, 200_001, 1_000)]
+    assert (lane._left, lane._kept_bytes) == ({}, 0)

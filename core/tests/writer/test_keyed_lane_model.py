@@ -80,6 +80,12 @@ class KeyedLaneMachine(RuleBasedStateMachine):
         self.waiting |= dict(enumerate(entries, first))
         self.next_sequence += len(keys)
 
+    @rule()
+    def compact(self) -> None:
+        """A lane does so by itself, but not for so few bytes."""
+        self.lane._put_chosen_back()
+        self.lane._compact()
+
     @precondition(lambda self: self.waiting)
     @rule(most=st.integers(1, 8), size_limit=st.integers(3, 12), goes=st.booleans())
     def measure(self, most: int, size_limit: int, goes: bool) -> None:
@@ -148,6 +154,11 @@ class KeyedLaneMachine(RuleBasedStateMachine):
         keys = {entry.key for entry in self.waiting.values()} | {key for key, count in self.held.items() if count}
         assert set(self.lane._lines) == keys - {None}
         assert self.lane.is_idle == (not self.waiting and not +self.held)
+
+    @invariant()
+    def the_blocks_are_those_of_what_waits(self) -> None:
+        assert sum(self.lane._left.values()) == len(self.waiting)
+        assert self.lane._kept_bytes == sum(run.size_in_bytes for run in self.lane._left) >= self.lane.size_in_bytes
 
     @invariant()
     def the_heap_has_no_more_than_what_waits(self) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.writer.buffer import Lane, Run
@@ -19,12 +18,11 @@ if TYPE_CHECKING:
 KeysOf = Callable[[EntryBlock[Any]], Sequence[Hashable | None]]
 
 
-class Waiting(NamedTuple):
-    """An entry: the one at index `at` of the block of `run`. Entries compare by the order of their acceptance."""
+Waiting = tuple[int, Run, int]
+"""An entry: its sequence number, and the run in whose block it stands at this index. A bare tuple, for its cost."""
 
-    sequence: int
-    run: Run
-    at: int
+SLACK_IN_BYTES = 1024 * 1024
+"""What blocks may keep in memory beyond twice the bytes of the entries that wait."""
 
 
 class Line:
@@ -42,14 +40,14 @@ class Line:
 
     def put_back(self, entries: list[Waiting]) -> None:
         """Take back entries, in order; they mostly go before all that waits."""
-        if not self.waiting or entries[-1].sequence < self.waiting[0].sequence:
+        if not self.waiting or entries[-1][0] < self.waiting[0][0]:
             self.waiting.extendleft(reversed(entries))
         else:
             self.waiting = deque(sorted([*self.waiting, *entries], key=_sequence))
 
 
 def _sequence(waiting: Waiting) -> int:
-    return waiting.sequence
+    return waiting[0]
 
 
 class KeyedLane(Lane):
@@ -60,7 +58,17 @@ class KeyedLane(Lane):
     costs per block.
     """
 
-    __slots__ = ("_atomic", "_chosen", "_heads", "_keys_of", "_line_of_head", "_lines", "_loose")
+    __slots__ = (
+        "_atomic",
+        "_chosen",
+        "_heads",
+        "_kept_bytes",
+        "_keys_of",
+        "_left",
+        "_line_of_head",
+        "_lines",
+        "_loose",
+    )
 
     def __init__(self, route: Hashable | None, scope: Scope, keys_of: KeysOf, atomic: bool) -> None:
         super().__init__(route, scope)
@@ -73,6 +81,10 @@ class KeyedLane(Lane):
         """The line of each number in the heap, which has each number once."""
         self._chosen: list[tuple[Waiting, Line]] = []
         """What :meth:`measure` has found; still counted, but no longer in the lines."""
+        self._left: dict[Run, int] = {}
+        """How many entries of each run still wait."""
+        self._kept_bytes = 0
+        """What these runs hold, entries that have gone included."""
 
     # ---- entries come in -------------------------------------------------------------------------------------
 
@@ -94,22 +106,26 @@ class KeyedLane(Lane):
 
     def _by_line(self, run: Run) -> list[tuple[Line, list[Waiting]]]:
         """The entries of a run, by the lines to which they belong."""
-        lines = self._lines
-        found: dict[Hashable | None, tuple[Line, list[Waiting]]] = {}
+        numbers = range(run.base, run.base + len(run.block)) if run.explicit is None else run.explicit
+        found: defaultdict[Hashable | None, list[Waiting]] = defaultdict(list)
         for index, key in enumerate(self._keys_of_run(run), run.start):
-            part = found.get(key)
-            if part is None:
-                line = self._loose if key is None else lines.get(key)
-                if line is None:
-                    line = lines[key] = Line(key)
-                part = found[key] = line, []
-            part[1].append(Waiting(run.sequence_of(index), run, index))
-        return list(found.values())
+            found[key].append((numbers[index], run, index))
+        self._left[run] = len(run)
+        self._kept_bytes += run.size_in_bytes
+        return [(self._line(key), waiting) for key, waiting in found.items()]
+
+    def _line(self, key: Hashable | None) -> Line:
+        if key is None:
+            return self._loose
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = Line(key)
+        return line
 
     def _offer(self, line: Line) -> None:
         """Let a line take part in the choice, if its key is free and it has something."""
         if line.waiting and not line.holders:
-            head = line.waiting[0].sequence
+            head = line.waiting[0][0]
             if head not in self._line_of_head:
                 heappush(self._heads, head)
             self._line_of_head[head] = line
@@ -120,79 +136,110 @@ class KeyedLane(Lane):
     def first_sequence(self) -> float:
         """The sequence number of the oldest entry that may go; infinite if every key is held."""
         if self._chosen:
-            return self._chosen[0][0].sequence
+            return self._chosen[0][0][0]
         line = self._oldest()
-        return line.waiting[0].sequence if line else inf
+        return line.waiting[0][0] if line else inf
 
     @property
     def oldest_sequence(self) -> float:
-        heads = [line.waiting[0].sequence for line in (self._loose, *self._lines.values()) if line.waiting]
-        heads += [waiting.sequence for waiting, _ in self._chosen]
+        heads = [line.waiting[0][0] for line in (self._loose, *self._lines.values()) if line.waiting]
+        heads += [waiting[0] for waiting, _ in self._chosen]
         return min(heads, default=inf)
 
     def _oldest(self) -> Line | None:
         """The line whose oldest entry is the next to go; heads that no longer are any are forgotten on the way."""
         while self._heads:
             head = self._heads[0]
-            line = self._line_of_head.get(head)
-            if line is not None and not line.holders and line.waiting and line.waiting[0].sequence == head:
+            line = self._line_of_head[head]
+            if not line.holders and line.waiting and line.waiting[0][0] == head:
                 return line
-            heappop(self._heads)
-            self._line_of_head.pop(head, None)
+            del self._line_of_head[heappop(self._heads)]
         return None
 
     def measure(self, most: int, size_limit: int) -> tuple[int, int]:
         """Entries and bytes of the next batch; none at all if every key is held."""
         self._put_chosen_back()
-        chosen, size, used = self._chosen, 0, []
+        chosen, size, heads, line_of_head = self._chosen, 0, self._heads, self._line_of_head
         while len(chosen) < most and (line := self._oldest()) is not None:
-            waiting = line.waiting[0]
-            own = waiting.run.block.size_in_bytes(waiting.at, waiting.at + 1)
+            first = line.waiting[0]
+            _, run, at = first
+            own = run.block.size_in_bytes(at, at + 1)
             if size + own > size_limit:
                 break
             size += own
-            chosen.append((waiting, line))
+            chosen.append((first, line))
             line.waiting.popleft()
-            self._line_of_head.pop(heappop(self._heads), None)
+            del line_of_head[heappop(heads)]
             if self._atomic or line is self._loose:
                 self._offer(line)
             else:
-                # Until the batch is complete: a request holds one entry of a key unless it is stored whole.
+                # Held as from now: a request holds one entry of a key unless it is stored whole.
                 line.holders = 1
-                used.append(line)
-        for line in used:
-            line.holders = 0
-            self._offer(line)
         return len(chosen), size
 
     def _put_chosen_back(self) -> None:
-        for waiting, line in reversed(self._chosen):
-            line.waiting.appendleft(waiting)
-            self._offer(line)
-        self._chosen = []
+        if self._chosen:
+            for waiting, line in reversed(self._chosen):
+                line.holders = 0
+                line.waiting.appendleft(waiting)
+                self._offer(line)
+            self._chosen = []
 
     def cut(self, count: int, size: int) -> list[Run]:
         """Take out what :meth:`measure` has found; its keys are held from now on."""
         self.count -= count
         self.size_in_bytes -= size
         chosen, self._chosen = self._chosen, []
-        for line in {id(line): line for _, line in chosen if line is not self._loose}.values():
-            line.holders += 1
-        ordered = sorted((waiting for waiting, _ in chosen), key=_sequence)
-        return [
-            run.take([waiting.at for waiting in group], run.attempts, run.failed_ms)
-            for run, group in ((run, list(each)) for run, each in groupby(ordered, key=lambda each: each.run))
-        ]
+        pieces: list[tuple[Run, list[int]]] = []
+        before = None
+        for (_, run, at), line in chosen:
+            if line is not self._loose:
+                line.holders = 1
+            if run is not before:
+                pieces.append((run, []))
+                before = run
+            pieces[-1][1].append(at)
+        taken = [run.take(indices, run.attempts, run.failed_ms) for run, indices in pieces]
+        self._let_go(pieces)
+        return taken
+
+    # ---- memory ----------------------------------------------------------------------------------------------
+
+    def _let_go(self, pieces: list[tuple[Run, list[int]]]) -> None:
+        """Forget blocks of which nothing waits any more, and copy what does if it keeps much else in memory."""
+        for run, indices in pieces:
+            self._left[run] -= len(indices)
+            if not self._left[run]:
+                del self._left[run]
+                self._kept_bytes -= run.size_in_bytes
+        if self._kept_bytes > 2 * self.size_in_bytes + SLACK_IN_BYTES:
+            self._compact()
+
+    def _compact(self) -> None:
+        """Copy what waits of blocks that are partly gone: a key that is held must not keep all that came with it."""
+        lines = [self._loose, *self._lines.values()]
+        indices: dict[Run, list[int]] = {run: [] for run, left in self._left.items() if left < len(run)}
+        for line in lines:
+            for _, run, at in line.waiting:
+                if run in indices:
+                    indices[run].append(at)
+        copies: dict[tuple[Run, int], tuple[Run, int]] = {}
+        for run, chosen in indices.items():
+            chosen.sort()
+            copy = run.take(chosen, run.attempts, run.failed_ms)
+            copies.update(((run, at), (copy, place)) for place, at in enumerate(chosen, copy.start))
+            del self._left[run]
+            self._left[copy] = len(copy)
+        for line in lines:
+            line.waiting = deque((number, *copies.get((run, at), (run, at))) for number, run, at in line.waiting)
+        self._kept_bytes = self.size_in_bytes
 
     # ---- who holds a key -------------------------------------------------------------------------------------
 
     def hold(self, runs: Iterable[Run]) -> None:
         self._put_chosen_back()
         for key in self._keys(runs):
-            line = self._lines.get(key)
-            if line is None:
-                line = self._lines[key] = Line(key)
-            line.holders += 1
+            self._line(key).holders += 1
 
     def free(self, runs: Iterable[Run]) -> None:
         self._put_chosen_back()
@@ -241,5 +288,5 @@ class KeyedLane(Lane):
     def runs(self) -> Iterator[Run]:
         waiting = [each for line in (self._loose, *self._lines.values()) for each in line.waiting]
         waiting += [each for each, _ in self._chosen]
-        for each in sorted(waiting, key=_sequence):
-            yield each.run.part(each.at, each.at + 1)
+        for _, run, at in sorted(waiting, key=_sequence):
+            yield run.part(at, at + 1)
