@@ -28,6 +28,7 @@ class CongestionControlRateLimitingStrategy(RateLimitingStrategy):
 
     __slots__ = (
         "_budget",
+        "_by_records",
         "_ceiling",
         "_entry_size",
         "_held",
@@ -54,6 +55,7 @@ class CongestionControlRateLimitingStrategy(RateLimitingStrategy):
         self._ceiling = ceiling
         self._scaling = scaling
         self._unit = unit
+        self._by_records = unit == "records"
         self._max_batch = max_batch_size
         self._requests = 0
         self._held = 0
@@ -61,11 +63,11 @@ class CongestionControlRateLimitingStrategy(RateLimitingStrategy):
 
     def register_in_flight_request(self, info: RequestInfo) -> None:
         self._requests += 1
-        self._held += self._amount(info)
+        self._held += info.batch_size if self._by_records else self._amount(info)
 
     def register_completed_request(self, info: ResultInfo) -> None:
         self._requests -= 1
-        self._held -= self._amount(info)
+        self._held -= info.batch_size if self._by_records else self._amount(info)
         # Learned from what has ended: only then does the writer look whether smaller batches have become due.
         self._entry_size = -(-info.size_in_bytes // max(1, info.batch_size))
         if info.ignored:
@@ -76,7 +78,10 @@ class CongestionControlRateLimitingStrategy(RateLimitingStrategy):
     def should_block(self, info: RequestInfo) -> bool:
         if self._requests >= self._max_requests:
             return True
-        return self._requests > 0 and self._held + self._amount(info) > self._budget
+        return (
+            self._requests > 0
+            and self._held + (info.batch_size if self._by_records else self._amount(info)) > self._budget
+        )
 
     def _amount(self, info: RequestInfo | ResultInfo) -> int:
         if self._unit == "records":

@@ -40,7 +40,6 @@ class Limiter:
         "_random",
         "_retry",
         "_starts",
-        "_waiting",
         "_warned",
         "broken",
         "failing_since_s",
@@ -48,6 +47,7 @@ class Limiter:
         "last_failure",
         "not_before_s",
         "strategy",
+        "waiting",
     )
 
     def __init__(self, strategy: RateLimitingStrategy, retry: RetryPolicy, random: Random | None = None) -> None:
@@ -64,7 +64,7 @@ class Limiter:
         self._starts = 0
         self._backoffs = 0
         self._backoff_since_start = 0
-        self._waiting: dict[Callable[[], None], None] = {}
+        self.waiting: dict[Callable[[], None], None] = {}
         self._members: dict[Callable[[], None], Callable[[Limiter], None]] = {}
         self._limit: float = inf
         """The largest batch when the last request had ended; at first none is known."""
@@ -169,16 +169,16 @@ class Limiter:
     def leave(self, plan: Callable[[], None]) -> None:
         """Forget a writer: it is neither told nor woken any more."""
         self._members.pop(plan, None)
-        self._waiting.pop(plan, None)
+        self.waiting.pop(plan, None)
 
     @property
     def has_waiting(self) -> bool:
-        return bool(self._waiting)
+        return bool(self.waiting)
 
     def wake(self, but: Callable[[], None]) -> None:
         """Let the other writers that wait for this scope plan anew."""
-        for plan in [each for each in self._waiting if each is not but]:
-            self._waiting.pop(plan, None)
+        for plan in [each for each in self.waiting if each is not but]:
+            self.waiting.pop(plan, None)
             plan()
 
     def unblocked_s(self, now_s: float) -> float:
@@ -190,7 +190,7 @@ class Limiter:
 
     def wait(self, plan: Callable[[], None]) -> None:
         """Have `plan` called at the next completion."""
-        self._waiting[plan] = None
+        self.waiting[plan] = None
 
     def succeed(self) -> None:
         """An answer has stored or judged an entry: the destination works."""
@@ -226,7 +226,7 @@ class Limiter:
 
     def reset_time(self) -> None:
         """Give the destination its whole time again: a new writer, such as a repeated task, takes over."""
-        if not self.in_flight and not self._waiting:
+        if not self.in_flight and not self.waiting:
             self.failing_since_s = None
 
 

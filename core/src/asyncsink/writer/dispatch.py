@@ -7,7 +7,7 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from asyncsink.limits.strategy import RequestInfo
+from asyncsink.limits.strategy import RequestInfo, made
 from asyncsink.writer.buffer import Lane
 from asyncsink.writer.request import InFlightRequest
 from asyncsink.writer.scope import Scope
@@ -48,6 +48,10 @@ class Dispatcher:
         ready, most = self.ready, self._most_requests
         first = self.starts
         held: set[Scope] = set()
+        if len(ready) == 1 and len(self.in_flight) < most:  # as in most writers, and at each of their requests
+            (lane,) = ready
+            self._take_turn(lane, held)
+            return self.starts > first
         before = -1
         while before < self.starts and len(self.in_flight) < most:
             before = self.starts
@@ -86,12 +90,12 @@ class Dispatcher:
 
     def _send_next(self, lane: Lane) -> Verdict:
         """Send the next request of a lane, if there is one and it may go."""
-        scope, limiter = lane.scope, lane.scope.limiter
+        engine, scope, limiter = self._engine, lane.scope, lane.scope.limiter
         most = limiter.batch_limit(self._most_entries)
         ready_made = self._next_sealed(lane) if lane.sealed else None
         if ready_made is not None:
             count, size = len(ready_made), ready_made.size_in_bytes
-        elif self._is_due(lane, most):
+        elif lane.count >= most or self._is_due(lane, most):
             count, size = lane.measure(most, self._most_bytes)
             if not count:
                 return Verdict.NOT_DUE
@@ -99,9 +103,9 @@ class Dispatcher:
             return Verdict.NOT_DUE
         if self._lanes.many_scopes and scope.slots >= max(1, self._most_requests - 1):
             return Verdict.SCOPE_HELD
-        info = RequestInfo(count, size, self._engine.clock())
+        info = made(RequestInfo, (count, size, engine.clock()))
         if not limiter.admits(info, sealed=ready_made is not None):
-            limiter.wait(self._engine.plan_again)
+            limiter.wait(engine.plan_again)
             self._alarm.set(limiter.unblocked_s(info.now_s))
             # A sealed request cannot be cut to what is free: were others of its scope let past, it might never go.
             held = ready_made is not None or limiter.not_before_s > info.now_s
@@ -113,10 +117,21 @@ class Dispatcher:
             request = ready_made.again()
         else:
             self._numbers += 1
-            self._engine.waiting_count -= count
+            engine.waiting_count -= count
             request = InFlightRequest(lane, lane.cut(count, size), count, size, self._prefix, self._numbers)
         request.scope_start = scope_start
-        self._start(request, info)
+        self.starts = request.start = self.starts + 1
+        request.start_s = info.now_s
+        scope.slots += 1
+        lane.slots += 1
+        self.in_flight[request.start] = request
+        if engine.metrics is not None:
+            first = request.pieces[0].first_sequence
+            engine.metrics.started(count, size, first, info.now_s)
+        if info.now_s + self._timeout_s < self._alarm.target_s:
+            self._alarm.set(info.now_s + self._timeout_s)
+        assert self.workers is not None
+        self.workers.start(request)
         return Verdict.SENT
 
     def _next_sealed(self, lane: Lane) -> InFlightRequest[Any] | None:
@@ -137,17 +152,3 @@ class Dispatcher:
             return True
         first = lane.first_sequence
         return first < self._engine.flush_before or first < lane.due_before
-
-    def _start(self, request: InFlightRequest[Any], info: RequestInfo) -> None:
-        assert self.workers is not None
-        self.starts += 1
-        request.start, request.start_s = self.starts, info.now_s
-        scope = request.lane.scope
-        scope.slots += 1
-        request.lane.slots += 1
-        self.in_flight[request.start] = request
-        if self._engine.metrics is not None:
-            first = request.pieces[0].first_sequence
-            self._engine.metrics.started(info.batch_size, info.size_in_bytes, first, info.now_s)
-        self._alarm.set(info.now_s + self._timeout_s)
-        self.workers.start(request)

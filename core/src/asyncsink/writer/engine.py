@@ -14,7 +14,7 @@ from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import DeliveryError, FatalRequestError, WriterClosedError
 from asyncsink.limits.limiter import Limiter, LimiterCache
-from asyncsink.limits.strategy import ResultInfo
+from asyncsink.limits.strategy import ResultInfo, made
 from asyncsink.writer.buffer import Lane, Run
 from asyncsink.writer.dispatch import Dispatcher
 from asyncsink.writer.lanes import Lanes
@@ -26,6 +26,7 @@ from asyncsink.writer.workers import Workers
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
     from asyncsink.metrics import WriterMetrics
+    from asyncsink.writer.tail import OpenTail
 
 
 class Engine:
@@ -76,6 +77,7 @@ class Engine:
         """Entries with a smaller sequence number are due, as a flush waits for them."""
         self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
         self.close_tail = close_tail
+        self.tail: OpenTail
         self._dispatch = Dispatcher(self, prefix)
         self.in_flight, self.ready = self._dispatch.in_flight, self._dispatch.ready
         self._parkings = 0
@@ -171,7 +173,8 @@ class Engine:
         """
         if not self.is_open:
             return
-        self.close_tail()
+        if self.tail.room or self.tail.entries:
+            self.close_tail()
         try:
             sent = self._dispatch.send_ready()
             while not self.in_flight and self._is_full() and self._dispatch.send_oldest():
@@ -181,7 +184,7 @@ class Engine:
             return
         if self.time.is_resting or not self.in_flight:
             self.time.rest_or_work()
-        if sent:
+        if sent and self._changed is not None:
             self.notify()
 
     def make_room(self) -> None:
@@ -216,10 +219,12 @@ class Engine:
         request.lane.slots -= 1
         scope = request.lane.scope
         scope.slots -= 1
-        count, size = len(request), request.size_in_bytes
+        count, size = request.length, request.size
         if self.metrics is not None:
             self.metrics.ended(now_s - request.start_s)
-        scope.limiter.end(ResultInfo(count, size, failed, throttled, request.start_s, now_s, retry_after_s, ignored))
+        scope.limiter.end(
+            made(ResultInfo, (count, size, failed, throttled, request.start_s, now_s, retry_after_s, ignored))
+        )
 
     def go_on(self, lane: Lane) -> None:
         """A request of this lane has ended: send what has become possible, here and in other writers."""
@@ -228,9 +233,10 @@ class Engine:
         elif lane.route is not None and lane.is_idle:
             self._drop(lane)
         self.plan()
-        if lane.scope.limiter.has_waiting:
+        if lane.scope.limiter.waiting:
             lane.scope.limiter.wake(self.plan_again)
-        self.notify()
+        if self._changed is not None:
+            self.notify()
 
     def _drop(self, lane: Lane) -> None:
         scope = self.lanes.drop(lane)
@@ -310,7 +316,7 @@ class Engine:
     def cut(self, request: InFlightRequest[Any]) -> None:
         """Cancel the connector's call for a request that has ended for the writer."""
         if request.worker is not None and request.worker.request is request:
-            request.worker.scope.cancel()
+            request.worker.cut()
 
     # ---- who waits -------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class Life:
         try:
             await self._stack.enter_async_context(rejections.opened())
             group = await self._stack.enter_async_context(_cancelled_at_the_end())
-            engine.open(Workers(group, lambda request: submit(request, client), ended), loop_clock())
+            engine.open(Workers(group, submit, client, ended), loop_clock())
             group.start_soon(_keep_time, engine)
             rejections.start(group)
         except BaseException as error:

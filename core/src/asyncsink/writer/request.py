@@ -31,20 +31,20 @@ class InFlightRequest(RequestEntries[EntryT]):
     __slots__ = (
         "_attempt",
         "_block",
-        "_count",
         "_offsets",
         "_prefix",
         "_route",
-        "_size",
         "after",
         "failing_since_s",
         "lane",
+        "length",
         "number",
         "over",
         "path",
         "pieces",
         "scope_start",
         "sealed",
+        "size",
         "start",
         "start_s",
         "worker",
@@ -65,7 +65,7 @@ class InFlightRequest(RequestEntries[EntryT]):
         self.start_s = 0.0
         self.worker: Worker | None = None
         self._route = lane.route
-        self._count, self._size = count, size
+        self.length, self.size = count, size
         self._prefix, self._attempt = prefix, attempt
         self._block: EntryBlock[EntryT] | None = None
         self._offsets: list[int] | None = None
@@ -73,7 +73,7 @@ class InFlightRequest(RequestEntries[EntryT]):
     def again(self) -> InFlightRequest[EntryT]:
         """The same request to be sent once more; a new object, as the connector may still hold this one."""
         twin: InFlightRequest[EntryT] = InFlightRequest(
-            self.lane, self.pieces, self._count, self._size, self._prefix, self.number, self._attempt + 1
+            self.lane, self.pieces, self.length, self.size, self._prefix, self.number, self._attempt + 1
         )
         twin.sealed, twin.failing_since_s, twin._block = self.sealed, self.failing_since_s, self._block
         twin.path, twin.after = self.path, self.after
@@ -106,7 +106,7 @@ class InFlightRequest(RequestEntries[EntryT]):
 
     @property
     def size_in_bytes(self) -> int:
-        return self._size
+        return self.size
 
     @property
     def block(self) -> EntryBlock[EntryT]:
@@ -115,7 +115,7 @@ class InFlightRequest(RequestEntries[EntryT]):
         return self._block
 
     def __len__(self) -> int:
-        return self._count
+        return self.length
 
     def __iter__(self) -> Iterator[EntryT]:
         for piece in self.pieces:
@@ -140,4 +140,4 @@ class InFlightRequest(RequestEntries[EntryT]):
         return self._offsets
 
     def __repr__(self) -> str:
-        return f"<request {self.id}, attempt {self._attempt}: {self._count} entries, {self._size} bytes>"
+        return f"<request {self.id}, attempt {self._attempt}: {self.length} entries, {self.size} bytes>"

@@ -53,8 +53,8 @@ class Settlement:
                 self._settle_late(request, answer)
             elif type(answer) is RequestResult and not answer.failed:
                 self._release(request, 0, 0, None)
-                self._accounting.acknowledged += len(request)
-                engine.size_in_bytes -= request.size_in_bytes
+                self._accounting.acknowledged += request.length
+                engine.size_in_bytes -= request.size
                 if engine.keyed:
                     request.lane.free(request.pieces)
                 request.lane.scope.limiter.succeed()
@@ -77,7 +77,7 @@ class Settlement:
     ) -> None:
         now_s = self._engine.clock()
         self.last_send_time_s = now_s - request.start_s
-        if failed < len(request):
+        if failed < request.length:
             self._time.progress_s = now_s
         self._engine.release(request, failed, throttled, retry_after_s, now_s, ignored)
 

@@ -10,37 +10,45 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
+from asyncsink.writer.clock import loop_pause
 from asyncsink.writer.request import InFlightRequest
 
 logger = logging.getLogger(__name__)
 
-Submit = Callable[[InFlightRequest[Any]], Awaitable[Any]]
+Submit = Callable[[InFlightRequest[Any], Any], Awaitable[Any]]
 Ended = Callable[[InFlightRequest[Any], Any], None]
 
 
 class Worker:
     """One task's slot: the request it has in hand, and the scope by which that request can be cut short."""
 
-    __slots__ = ("request", "scope", "wake")
+    __slots__ = ("is_cut", "request", "scope", "wake")
 
     def __init__(self) -> None:
         self.request: InFlightRequest[Any] | None = None
         self.scope = anyio.CancelScope()
+        self.is_cut = False
         self.wake: anyio.Event | None = None
+
+    def cut(self) -> None:
+        """Cut the request in hand short."""
+        self.is_cut = True
+        self.scope.cancel()
 
 
 class Workers:
     """A pool that grows on demand and hands out the worker that rested last, whose memory is still warm.
 
-    :param submit: sends one request and returns its answer
+    :param submit: sends one request with the client and returns its answer
     :param ended: told the request and its answer, or the exception that took the answer's place; called on the loop,
         must neither wait nor raise
     """
 
-    __slots__ = ("_ended", "_group", "_idle", "_submit")
+    __slots__ = ("_client", "_ended", "_group", "_idle", "_pause", "_submit")
 
-    def __init__(self, group: TaskGroup, submit: Submit, ended: Ended) -> None:
-        self._group, self._submit, self._ended = group, submit, ended
+    def __init__(self, group: TaskGroup, submit: Submit, client: Any, ended: Ended) -> None:
+        self._group, self._submit, self._client, self._ended = group, submit, client, ended
+        self._pause = loop_pause()
         self._idle: list[Worker] = []
 
     def start(self, request: InFlightRequest[Any]) -> None:
@@ -73,7 +81,7 @@ class Workers:
                 error = raised
             # A cancelled scope stays cancelled, so the next request needs a new one. The scope may also have been
             # cancelled after the answer had come: that request is done, and another may be in hand already.
-            worker.scope = anyio.CancelScope()
+            worker.scope, worker.is_cut = anyio.CancelScope(), False
             request = worker.request
             if request is not None and (request.over or error is not None):
                 self._lay_down(worker, request, error)
@@ -87,14 +95,17 @@ class Workers:
             logger.debug("request %s was cut, and raised meanwhile", request.id, exc_info=error)
 
     async def _serve_until_cut(self, worker: Worker) -> None:
-        while not worker.scope.cancel_called:
+        while not worker.is_cut:
             request = worker.request
             if request is None:
-                await self._rest(worker)
+                # The writer's next turn brings the next requests: most workers need not be woken, only be met.
+                await self._pause()
+                if worker.request is None:
+                    await self._rest(worker)
                 continue
             answer: Any
             try:
-                answer = await self._submit(request)
+                answer = await self._submit(request, self._client)
             except Exception as error:
                 answer = error
             except asyncio.CancelledError as error:

@@ -83,7 +83,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._max_record)
         self._apply, self._context = self._intake.converter.apply, self._intake.context
         self._size_of = sink.size_in_bytes
-        self._tail = OpenTail(self._engine)
+        self._tail = self._engine.tail = OpenTail(self._engine)
         self._room = Room(self._engine, self._check)
         self._runs = RunWriter(self._engine, self._room, self._intake, self._rejections)
         self._flushes = 0
@@ -293,8 +293,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._check()
         try:
             await self._runs.write_many(elements, context)
-        finally:
+        except BaseException:
             self._publish()
+            raise
 
     async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
         """Accept the rows of a ``pyarrow.RecordBatch``, by the converter's ``apply_batch`` if it has one.
@@ -308,8 +309,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             return
         try:
             await self._runs.write_batch(batch, context, apply_batch)
-        finally:
+        except BaseException:
             self._publish()
+            raise
 
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
         """Accept a block of converted entries, in slices as room comes. A cancelled call has accepted a prefix.
@@ -320,8 +322,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         first = self._intake.offer(len(block), context)
         try:
             await self._runs.write_block(block, range(first, first + len(block)))
-        finally:
+        except BaseException:
             self._publish()
+            raise
 
     def _close_tail(self) -> None:
         self._accounting.accepted += self._tail.close()
