@@ -36,6 +36,7 @@ LIMITS = {
     "bytes": RateLimit.aimd(unit="bytes", ceiling=90_000),
     "flink": RateLimit.flink(factor=0.99),
     "threshold": RateLimit.custom(f"{__name__}:Careful"),
+    "paced": RateLimit.paced(),
     "adaptive": RateLimit.adaptive(),
     "fixed": RateLimit.fixed(requests=9, records=200, size_in_bytes=50_000, per_s=2.0, burst=3),
     "none": RateLimit.none(),

@@ -3,6 +3,7 @@
 from asyncsink.limits.adaptive import AdaptiveConcurrencyStrategy
 from asyncsink.limits.congestion import CongestionControlRateLimitingStrategy
 from asyncsink.limits.description import RateLimit
+from asyncsink.limits.paced import PacedRateLimitingStrategy
 from asyncsink.limits.scaling import AIMDScalingStrategy, NoOpScalingStrategy, ScalingStrategy
 from asyncsink.limits.strategy import RateLimitingStrategy, RequestInfo, ResultInfo
 from asyncsink.limits.threshold import ThresholdScalingStrategy
@@ -15,6 +16,7 @@ __all__ = [
     "CongestionControlRateLimitingStrategy",
     "NoOpScalingStrategy",
     "NoRateLimitingStrategy",
+    "PacedRateLimitingStrategy",
     "RateLimit",
     "RateLimitingStrategy",
     "RequestInfo",

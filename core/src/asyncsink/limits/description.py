@@ -9,6 +9,7 @@ from asyncsink.errors import ConfigurationError
 from asyncsink.limits.adaptive import AdaptiveConcurrencyStrategy
 from asyncsink.limits.congestion import CongestionControlRateLimitingStrategy, Unit
 from asyncsink.limits.custom import check_path, make_custom
+from asyncsink.limits.paced import PacedRateLimitingStrategy
 from asyncsink.limits.scaling import AIMDScalingStrategy
 from asyncsink.limits.strategy import RateLimitingStrategy
 from asyncsink.limits.token_bucket import TokenBucketRateLimitingStrategy
@@ -17,11 +18,12 @@ from asyncsink.limits.unlimited import NoRateLimitingStrategy
 if TYPE_CHECKING:
     from asyncsink.config import AsyncSinkWriterConfig
 
-Kind = Literal["aimd", "flink", "adaptive", "fixed", "none", "custom"]
+Kind = Literal["aimd", "flink", "paced", "adaptive", "fixed", "none", "custom"]
 
 _FIELDS_OF = {
     "aimd": {"initial", "ceiling", "increase", "factor", "unit"},
     "flink": {"initial", "ceiling", "increase", "factor"},
+    "paced": {"initial", "ceiling"},
     "adaptive": {"initial", "ceiling", "factor"},
     "fixed": {"requests", "records", "size_in_bytes", "per_s", "burst", "writers"},
     "none": set[str](),
@@ -33,7 +35,8 @@ _FIELDS_OF = {
 class RateLimit:
     """A frozen, picklable description of a :class:`RateLimitingStrategy`.
 
-    Make one by :meth:`aimd`, :meth:`flink`, :meth:`adaptive`, :meth:`fixed`, :meth:`none` or :meth:`custom`.
+    Make one by :meth:`aimd`, :meth:`flink`, :meth:`paced`, :meth:`adaptive`, :meth:`fixed`, :meth:`none` or
+    :meth:`custom`.
 
     :raises ConfigurationError: names what breaks which rule
     """
@@ -121,6 +124,17 @@ class RateLimit:
         return cls(kind="flink", factor=factor)
 
     @classmethod
+    def paced(cls, *, initial: int = 10, ceiling: int | None = None) -> RateLimit:
+        """A rate in records a second that is found by itself, and requests sent evenly at it.
+
+        See :class:`PacedRateLimitingStrategy`.
+
+        :param initial: records in flight at the start
+        :param ceiling: the most of them until the first throttle; by default ``max_in_flight_requests`` full batches
+        """
+        return cls(kind="paced", initial=initial, ceiling=ceiling)
+
+    @classmethod
     def adaptive(cls, *, initial: int = 1, ceiling: int | None = None, factor: float = 0.9) -> RateLimit:
         """As many requests in flight as the destination answers without becoming slower.
 
@@ -183,6 +197,10 @@ class RateLimit:
             ceiling = min(self.ceiling or config.max_in_flight_requests, config.max_in_flight_requests)
             initial, ratio = min(self.initial or 1, ceiling), self.factor or 0.9
             return AdaptiveConcurrencyStrategy(ceiling, initial, ratio=ratio, max_batch_size=config.max_batch_size)
+        if self.kind == "paced":
+            most = self.ceiling or config.max_batch_size * config.max_in_flight_requests
+            initial = min(self.initial or 10, most)
+            return PacedRateLimitingStrategy(config.max_in_flight_requests, initial, most, config.max_batch_size)
         if self.kind == "fixed":
             return self._token_bucket(self.writers, config.max_batch_size)
         if self.kind == "none":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _KINDS: Final[Mapping[str, Callable[[], RateLimit]]] = {
     "aimd": RateLimit.aimd,
     "flink": RateLimit.flink,
+    "paced": RateLimit.paced,
     "adaptive": RateLimit.adaptive,
     "none": RateLimit.none,
 }
