@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+import trio
 import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,7 +140,7 @@ def test_a_destination_answers_as_its_capacity_decides() -> None:
 
     clock = trio.testing.MockClock(autojump_threshold=0)
     start_s = clock.current_time()
-    end_s = anyio.run(main, backend="trio", backend_options={"clock": clock})
+    end_s = trio.run(main, clock=clock)
     assert end_s - start_s >= 3 * 0.05
     assert told == [(7, 6, 6), (0, 6, 4), (7, 6, 0)]
 
@@ -162,5 +163,5 @@ def test_a_fake_destination_throttles_by_a_capacity_for_each_scope() -> None:
         assert set(partly.failed) == {2, 3, 4, 5, 6, 7}
         assert all(each.kind in (None, FailureKind.THROTTLED) for each in partly.failed.values())
 
-    anyio.run(main, backend="trio", backend_options={"clock": trio.testing.MockClock(autojump_threshold=0)})
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     assert made == ["a", "b"]
