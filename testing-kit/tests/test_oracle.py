@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from asyncsink import AsyncSinkWriterConfig, FailureKind, RetryPolicy, WriterStatistics
+from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink_testing import RULES, Ending, FakeEntry, History, SentRequest, Step, check, judge
 from asyncsink_testing.history import (
     Accepted,
+    DeadLettered,
+    Failed,
     FlushCalled,
     FlushReturned,
     Gone,
@@ -45,8 +49,8 @@ class Tale:
         self.writer = 1
         self._numbers = 0
 
-    def opened(self, *restored: FakeEntry) -> None:
-        self.history.add(Opened(self.now_s, self.writer, CONFIG, restored, False))
+    def opened(self, *restored: FakeEntry, **other: Any) -> None:
+        self.history.add(Opened(self.now_s, self.writer, replace(CONFIG, **other), restored, False))
 
     def wrote(self, *entries: FakeEntry) -> None:
         self.history.add(Offered(self.now_s, self.writer, entries))
@@ -313,6 +317,97 @@ def completed_twice(tale: Tale) -> None:
     tale.left()
 
 
+KEYED = [FakeEntry(name, key="k") for name in "xyz"]
+
+
+def two_of_a_key(tale: Tale) -> None:
+    tale.opened(ordering="key")
+    tale.wrote(*KEYED)
+    tale.ended(tale.sent("1", *KEYED[:2]))
+
+
+def two_generations_at_once(tale: Tale) -> None:
+    tale.opened(ordering="key")
+    tale.wrote(*KEYED)
+    for request in [tale.sent("1", KEYED[0]), tale.sent("2", KEYED[1])]:
+        tale.ended(request)
+
+
+def before_its_predecessor(tale: Tale) -> None:
+    tale.opened(ordering="key")
+    tale.wrote(*KEYED)
+    tale.ended(tale.sent("1", KEYED[0]), Ending.ANSWERED, _0=FailureKind.RETRYABLE)
+    tale.now_s = 0.01
+    tale.ended(tale.sent("2", KEYED[1]))
+
+
+def not_in_halves(tale: Tale) -> None:
+    tale.wrote(A, B)
+    tale.ended(tale.sent("1", A, B), Ending.REJECTED)
+    tale.ended(tale.sent("2", A))
+
+
+def half_is_missing(tale: Tale) -> None:
+    tale.wrote(A, B, C, D)
+    tale.ended(tale.sent("1", A, B, C), Ending.REJECTED)
+    tale.ended(tale.sent("1/0", A))
+    tale.ended(tale.sent("1/1", C))
+
+
+def sent_although_given_up(tale: Tale) -> None:
+    tale.opened(on_rejected="drop")
+    tale.wrote(A)
+    tale.ended(tale.sent("1", A), Ending.REJECTED)
+    tale.ended(tale.sent("2", A))
+
+
+def letter_without_reason(tale: Tale) -> None:
+    tale.opened(on_rejected="dead_letter", dead_letters=DeadLetterMemory())
+    tale.wrote(A)
+    tale.history.add(DeadLettered(tale.now_s, 1, (A,)))
+
+
+def too_much_rejected(tale: Tale) -> None:
+    tale.opened(on_rejected="drop", max_rejected=0.0)
+    entries = [FakeEntry(name) for name in range(100)]
+    tale.wrote(*entries)
+    tale.ended(tale.sent("1", entries[0]), Ending.REJECTED)
+    for at in range(1, 99, 2):
+        tale.ended(tale.sent(f"{at}-", *entries[at : at + 2]))
+    tale.ended(tale.sent("last", entries[99]))
+    tale.history.add(FlushCalled(0.0, 1, 1, True))
+    tale.history.add(FlushReturned(0.0, 1, 1, True))
+
+
+def refusal_told_as_load(tale: Tale) -> None:
+    tale.opened(on_rejected="drop")
+    tale.wrote(A)
+    tale.ended(tale.sent("1", A), Ending.REJECTED)
+    tale.history.add(LimitCompleted(0.0, 1, 1, 1, 1))
+
+
+def load_ignored(tale: Tale) -> None:
+    tale.wrote(A)
+    tale.ended(tale.sent("1", A), Ending.THROTTLED)
+    tale.history.add(LimitCompleted(0.0, 1, 1, 1, 1, ignored=True))
+
+
+def sent_after_a_timeout_that_fails(tale: Tale) -> None:
+    tale.opened(fail_on_timeout=True)
+    tale.wrote(A)
+    request = tale.sent("1", A)
+    tale.now_s = 10.0
+    tale.ended(request, Ending.CUT)
+    tale.now_s = 12.0
+    tale.ended(tale.sent("1", A, attempt=2))
+
+
+def stalled_too_early(tale: Tale) -> None:
+    tale.wrote(A)
+    tale.now_s = 5.0
+    tale.history.add(Failed(5.0, 1, "StalledError"))
+
+
 BROKEN: list[tuple[str, Callable[[Tale], None]]] = [
     ("nothing-lost", lost),
     ("nothing-lost", left_over),
@@ -347,6 +442,18 @@ BROKEN: list[tuple[str, Callable[[Tale], None]]] = [
     ("snapshot-exact", snapshot_out_of_order),
     ("limiter-balanced", never_completed),
     ("limiter-balanced", completed_twice),
+    ("key-order", two_of_a_key),
+    ("key-order", two_generations_at_once),
+    ("key-order", before_its_predecessor),
+    ("bisected", not_in_halves),
+    ("bisected", half_is_missing),
+    ("no-needless-duplicate", sent_although_given_up),
+    ("given-up", letter_without_reason),
+    ("rejected-share", too_much_rejected),
+    ("load-only", refusal_told_as_load),
+    ("load-only", load_ignored),
+    ("patience", sent_after_a_timeout_that_fails),
+    ("patience", stalled_too_early),
 ]
 
 

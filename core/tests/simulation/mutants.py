@@ -60,13 +60,40 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("snapshot-without-sealed", "holdings", "yield from sealed.pieces", "yield from ()"),
     Mutant("snapshot-without-in-flight", "holdings", "yield from request.pieces", "yield from ()"),
     Mutant(
-        "late-answer-ignored",
-        "settlement",
-        "request.lane.sealed.remove(request)\n            self.retried -= len(request)",
-        "return",
+        "late-answer-ignored", "settlement", "            request.lane.sealed.remove(request)\n", "            return\n"
     ),
     Mutant("late-answer-after-the-resend", "settlement", "or request not in request.lane.sealed", ""),
     Mutant("late-answer-frees-no-seal", "settlement", "request.lane.sealed.remove(request)", "pass"),
+    Mutant("two-entries-of-a-key-in-a-request", "keyed", "if self._atomic or line is self._loose:", "if True:"),
+    Mutant("backoff-frees-the-key", "engine", "        lane.hold((run,))\n", ""),
+    Mutant("unparked-but-held", "timekeeper", "            lane.free((run,))\n", ""),
+    Mutant(
+        "key-never-freed",
+        "settlement",
+        "                    request.lane.free(request.pieces)",
+        "                    pass",
+    ),
+    Mutant("newest-of-a-key-first", "keyed", "extendleft(reversed(entries))", "extend(entries)"),
+    Mutant("halves-of-a-key-at-once", "settlement", "            second.after = first.id\n", ""),
+    Mutant("half-lost", "settlement", "        for half in (first, second):\n", "        for half in (first,):\n"),
+    Mutant("halves-with-one-id", "request", "(*self.path, which)", "(*self.path, 0)"),
+    Mutant(
+        "half-of-a-sealed-request-unsealed",
+        "request",
+        "half.sealed, half.failing_since_s, half.path = self.sealed,",
+        "half.sealed, half.failing_since_s, half.path = False,",
+    ),
+    Mutant(
+        "refused-without-bisecting", "settlement", "        if len(request) > 1:\n", "        if len(request) > 3:\n"
+    ),
+    Mutant("refusal-told-as-load", "settlement", "ignored=rejects)", "ignored=False)"),
+    Mutant("last-attempt-too-late", "sorting", "if each.run.attempts >= limits", "if each.run.attempts > limits"),
+    Mutant("dropped-bytes-held", "rejecting", "            engine.size_in_bytes -= run.size_in_bytes\n", ""),
+    Mutant("dead-letter-forgotten", "rejecting", "self._queue.put(letters)", "self._queue.put(letters[1:])"),
+    Mutant("flush-before-dead-letters", "writer", "            await self._rejections.flush()\n", ""),
+    Mutant("snapshot-without-condemned", "holdings", "    yield from engine.condemned\n", ""),
+    Mutant("rejected-share-never-judged", "writer", "check_rejected(self._config.max_rejected,", "check_rejected(1.0,"),
+    Mutant("timeout-does-not-fail", "settlement", "if self._engine.config.fail_on_timeout:", "if False:"),
     Mutant(
         "neighbour-never-woken", "engine", "            lane.scope.limiter.wake(self.plan_again)", "            pass"
     ),

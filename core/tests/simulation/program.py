@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import anyio
 
 from asyncsink import (
+    AsyncSinkWriterConfig,
     BufferedRequestState,
     DeliveryError,
     WriterClosedError,
     WriterFailedError,
     WriterInitContext,
 )
-from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, RecordedWriter
+from asyncsink.dead_letters import DeadLetterMemory
+from asyncsink_testing import FakeDestination, FakeEntry, RecordedWriter
 from asyncsink_testing.history import Accepted, Quiet
 
+from .batches import SINKS
 from .clients import Jitter, SeededClients
 from .operations import Names, Operations
 from .scenario import Ending, Moods, Scenario
@@ -36,7 +40,8 @@ class Program:
         self.moods = Moods.of(scenario, str(seed))
         self.destination = FakeDestination(self.moods)
         self.config = scenario.writer_config()
-        self.sink = FakeSink(self.destination, config=self.config, scope_of=scenario.scope_of)
+        make_sink = SINKS[scenario.atomic, scenario.batches]
+        self.sink = make_sink(self.destination, config=self.config, scope_of=scenario.scope_of)
         self._random = self._stream("program")
         self._looking = self._stream("looks")
         self._watched: list[RecordedWriter] = []
@@ -54,7 +59,7 @@ class Program:
         for writer in self._watched:
             if self._looking.random() < self.scenario.looks:
                 looked = True
-                if self.scenario.patient:
+                if self.scenario.is_safe:
                     history = self.destination.history
                     history.add(Quiet(history.clock(), writer.number))
                 writer.snapshot()
@@ -66,16 +71,24 @@ class Program:
         for ending in self.scenario.endings:
             states = await self._live(ending, states, self.scenario.steps)
         while states[0].entries or self._again:
-            # A writer failed for good. What it left is delivered by one that meets no such answer.
-            self.moods.relent(wholly=self._lives > 5)
-            states = await self._live("leave", states, 3)
+            # A writer failed for good. What it left is delivered by one that meets no such answer, or by one that has
+            # no reason left to fail.
+            wholly = self._lives > 5
+            self.moods.relent(wholly)
+            if wholly:
+                self.config = self._lenient()
+            states = await self._live("leave", states, 0 if wholly else 3)
+
+    def _lenient(self) -> AsyncSinkWriterConfig:
+        letters = DeadLetterMemory() if self.config.dead_letters is not None else None
+        return replace(self.config, max_rejected=1.0, dead_letters=letters, fail_on_timeout=False, stall_timeout_s=None)
 
     async def _live(
         self, ending: Ending, states: list[BufferedRequestState[Any]], steps: int
     ) -> list[BufferedRequestState[Any]]:
         self._lives += 1
         self._earlier = None
-        self.moods.late = ending == "leave" and self.scenario.patient
+        self.moods.late = ending == "leave" and self.scenario.is_safe
         clients = SeededClients(Jitter(f"{self.seed} jitter {self._lives}", self.scenario.creep_s))
         writer = self._writer(0, clients, states)
         if self.scenario.beside:
@@ -92,7 +105,9 @@ class Program:
         context = WriterInitContext(
             writer_id=number, query_id=f"seed-{self.seed}", batch_id=1, attempt=self._lives, clients=clients
         )
-        return RecordedWriter(self.sink, context=context, states=states or (), limited=self.scenario.limited)
+        return RecordedWriter(
+            self.sink, self.config, context=context, states=states or (), limited=self.scenario.limited
+        )
 
     def _operations(self, writer: RecordedWriter, who: str) -> Operations:
         return Operations(writer, self.scenario, self._stream(f"{who} {self._lives}"), self._names)

@@ -92,13 +92,18 @@ def _summary(ran: list[tuple[int, int, int, float]], first: int, failed: int, la
 def _try_mutants(mutants: Sequence[Mutant], jobs: int) -> int:
     """Print a line for each mutant: the seeds that it took to see it, from each base."""
     tasks = [(mutant, base) for mutant in mutants for base in BASES]
-    with multiprocessing.Pool(jobs) as pool:
-        found = pool.starmap(runs_to_find, tasks, chunksize=1)
     missed = 0
-    for at, mutant in enumerate(mutants):
-        runs = found[at * len(BASES) : (at + 1) * len(BASES)]
-        missed += None in runs
-        shown = "  ".join("   none" if each is None else f"{each:7d}" for each in runs)
-        sys.stdout.write(f"{mutant.name:45s} {shown}\n")
+    with multiprocessing.Pool(jobs) as pool:
+        found = pool.imap(_runs_to_find, tasks)
+        for mutant in mutants:
+            runs = [next(found) for _ in BASES]
+            missed += None in runs
+            shown = "  ".join("   none" if each is None else f"{each:7d}" for each in runs)
+            sys.stdout.write(f"{mutant.name:45s} {shown}\n")
+            sys.stdout.flush()
     sys.stdout.write(f"mutants {len(mutants)}, from the seeds {BASES}, not seen from every one of them: {missed}\n")
     return 1 if missed else 0
+
+
+def _runs_to_find(task: tuple[Mutant, int]) -> int | None:
+    return runs_to_find(*task)

@@ -13,7 +13,8 @@ from random import Random
 from typing import Any, Literal
 
 from asyncsink import AsyncSinkWriterConfig, RateLimit, RetryPolicy
-from asyncsink_testing import Fault, FaultSource, Outage, RandomFaults, SentRequest, Step
+from asyncsink.dead_letters import DeadLetterMemory
+from asyncsink_testing import Fault, FaultSource, Outage, PoisonedEntries, RandomFaults, SentRequest, Step
 from asyncsink_testing.capacity import Capacity, CapacityFaults, CapacityModel
 
 Ending = Literal["leave", "kill", "raise", "close"]
@@ -39,6 +40,14 @@ class Scenario:
     :param endings: how the lives of the writers end, the last of them by leaving
     :param operations: what a life does, by name, each as often as it stands here
     :param steps: how many of them a life has
+    :param keys: how many keys the entries of a route have; 0 for none
+    :param loose: the share of entries without a key, where there are keys
+    :param atomic: whether the destination stores requests whole
+    :param poison: the share of entries that the destination refuses
+    :param poison_by_index: whether it refuses them alone; else the whole request
+    :param unsendable: the share of elements that are too large or cannot be converted
+    :param letters: of the store of dead letters: seconds that a write takes, and which write fails, if any
+    :param batches: whether the converter converts whole batches
     :param looks: the share of instants at which the writer is looked at
     :param creep_s: by how much the clock moves from one reading to the next
     """
@@ -56,8 +65,23 @@ class Scenario:
     joined: bool = False
     late: float = 0.0
     beside: bool = False
+    keys: int = 0
+    loose: float = 0.0
+    atomic: bool = False
+    poison: float = 0.0
+    poison_by_index: bool = False
+    unsendable: float = 0.0
+    letters: Mapping[str, Any] | None = None
+    batches: bool = False
     looks: float = 0.3
     creep_s: float = 0.0
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing gives a writer reason to fail: one that has failed tells of it only at its next call."""
+        keeps = self.letters is None or self.letters["fails_at"] is None
+        given_up = self.config.get("max_rejected", 1.0) == 1.0 or self.config.get("on_rejected", "fail") == "fail"
+        return self.patient and keeps and given_up
 
     def as_data(self) -> dict[str, Any]:
         """What :meth:`of_data` makes the same scenario of, fit for JSON."""
@@ -75,6 +99,12 @@ class Scenario:
         told = dict(self.config)
         limit = dict(told.pop("rate_limit"))
         make = getattr(RateLimit, limit.pop("kind"))
+        if self.letters is not None:
+            delay_s, fails_at = self.letters["delay_s"], self.letters["fails_at"]
+            errors: list[BaseException | None] = (
+                [] if fails_at is None else [*[None] * fails_at, OSError("the store is full")]
+            )
+            told["dead_letters"] = DeadLetterMemory(delay_s=delay_s, errors=errors)
         return AsyncSinkWriterConfig(rate_limit=make(**limit), retry=RetryPolicy(**told.pop("retry")), **told)
 
 
@@ -99,6 +129,8 @@ class Moods:
         if scenario.capacity is not None:
             model = CapacityModel(**scenario.capacity)
             source = CapacityFaults(lambda scope: Capacity(model, seed=len(seed)), beneath=drawn)
+        if scenario.poison:
+            source = PoisonedEntries(source, scenario.poison_by_index)
         return cls(scenario, Random(f"{seed} late"), drawn, source)
 
     def next_step(self, request: SentRequest) -> Step:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from asyncsink_testing.dead_letters import RecordedDeadLetters
 from asyncsink_testing.destination import Destination, FakeDestination, Received
-from asyncsink_testing.fake_sink import FakeClient, FakeEntry, FakeOptions, FakeSink, IdentityConverter
-from asyncsink_testing.faults import OUTCOME_UNKNOWN, Fault, FaultSource, Outage, RandomFaults, Script, Step
+from asyncsink_testing.fake_sink import AtomicFakeSink, FakeClient, FakeEntry, FakeOptions, FakeSink, IdentityConverter
+from asyncsink_testing.faults import (
+    OUTCOME_UNKNOWN,
+    Fault,
+    FaultSource,
+    Outage,
+    PoisonedEntries,
+    RandomFaults,
+    Script,
+    Step,
+)
 from asyncsink_testing.history import Ending, History, SentRequest
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, ReceivedRequest, serving
 from asyncsink_testing.oracle import Violation, check, judge
@@ -14,6 +24,7 @@ from asyncsink_testing.rules import RULES, Rule
 __all__ = [
     "OUTCOME_UNKNOWN",
     "RULES",
+    "AtomicFakeSink",
     "Destination",
     "Ending",
     "FakeClient",
@@ -28,10 +39,12 @@ __all__ = [
     "HttpRequest",
     "IdentityConverter",
     "Outage",
+    "PoisonedEntries",
     "RandomFaults",
     "Reaction",
     "Received",
     "ReceivedRequest",
+    "RecordedDeadLetters",
     "RecordedWriter",
     "Rule",
     "Script",

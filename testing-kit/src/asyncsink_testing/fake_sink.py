@@ -25,17 +25,25 @@ from asyncsink_testing.destination import FakeDestination
 
 
 class FakeEntry(NamedTuple):
-    """An entry as small as it can be: a name that tells it apart, a size, and a route if it has one."""
+    """An entry as small as it can be: a name that tells it apart, a size, and a route and a key if it has them.
+
+    :param flaw: ``"poison"`` for what a destination with :class:`~asyncsink_testing.PoisonedEntries` refuses,
+        ``"broken"`` for what the converter refuses
+    """
 
     name: Hashable
     size: int = 1
     route: Hashable | None = None
+    key: Hashable | None = None
+    flaw: str = ""
 
 
 class IdentityConverter(ElementConverter[Any, Any]):
-    """The element is the entry."""
+    """The element is the entry, unless it is broken."""
 
     def apply(self, element: Any, context: WriteContext) -> Any:
+        if getattr(element, "flaw", "") == "broken":
+            raise ValueError("it is broken")
         return element
 
 
@@ -83,6 +91,7 @@ class FakeSink(AsyncSink[Any, Any, FakeClient]):
         self.destination = destination
         self._scope_of = scope_of
         destination.history.scope_of = self.scope_of
+        destination.history.atomic = self.atomic_requests
 
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[FakeClient]:
         return self._connected()
@@ -101,8 +110,17 @@ class FakeSink(AsyncSink[Any, Any, FakeClient]):
     def route_of(self, entry: Any) -> Hashable | None:
         return entry.route if isinstance(entry, FakeEntry) else None
 
+    def key_of(self, entry: Any) -> Hashable | None:
+        return entry.key if isinstance(entry, FakeEntry) else None
+
     def scope_of(self, route: Hashable | None) -> Hashable | None:
         return route if self._scope_of is None else self._scope_of(route)
 
     async def submit_request_entries(self, entries: RequestEntries[Any], client: FakeClient) -> RequestResult:
         return await client.destination.handle(entries, client.writer, self.scope_of(entries.route))
+
+
+class AtomicFakeSink(FakeSink):
+    """One whose destination stores each request whole or not at all, so that a request may hold a key twice."""
+
+    atomic_requests: ClassVar[bool] = True

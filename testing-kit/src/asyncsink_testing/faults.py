@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from random import Random
 from typing import TYPE_CHECKING, Protocol
@@ -156,3 +156,32 @@ class RandomFaults:
         share = self.random.choice((0.0, 0.5, 1.0))
         drawn = {index for index in range(count) if self.random.random() < share}
         return frozenset(drawn or {self.random.randrange(count)})
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonedEntries:
+    """Refuses entries with the flaw ``"poison"``, whatever else happens: nothing ever stores them.
+
+    :param beneath: what happens to a request without them
+    :param by_index: whether the others of its request are stored; else the whole request is refused
+    """
+
+    beneath: FaultSource
+    by_index: bool = False
+
+    def next_step(self, request: SentRequest) -> Step:
+        step = self.beneath.next_step(request)
+        bad = [index for index, entry in enumerate(request.entries) if getattr(entry, "flaw", "") == "poison"]
+        if not bad or step.fault in _STORES_NOTHING:
+            return step
+        if step.fault in _INSTEAD:
+            return replace(step, fault=_INSTEAD[step.fault])
+        if self.by_index:
+            return replace(step, fault=Fault.POISONED, indices=frozenset(bad))
+        return replace(step, fault=Fault.REJECTED)
+
+
+_INSTEAD = {Fault.ANSWER_LOST: Fault.DISCONNECTED, Fault.HANGING_STORED: Fault.HANGING}
+_STORES_NOTHING = frozenset(
+    {Fault.THROTTLED, Fault.REFUSED, Fault.DISCONNECTED, Fault.HANGING, Fault.REJECTED, Fault.FATAL}
+)

@@ -147,7 +147,16 @@ class Closing(Event):
 
 @dataclass(slots=True)
 class Failed(Event):
-    """A call said that the writer has failed."""
+    """A call said that the writer has failed; `error` is the name of the error's class."""
+
+    error: str = ""
+
+
+@dataclass(slots=True)
+class DeadLettered(Event):
+    """The letters of these entries, or of elements that could not become entries, have become durable."""
+
+    entries: tuple[Any, ...]
 
 
 @dataclass(slots=True)
@@ -168,11 +177,12 @@ class LimitRegistered(Event):
 
 @dataclass(slots=True)
 class LimitCompleted(Event):
-    """The strategy of that number was told of a request that has ended."""
+    """The strategy of that number was told of a request that has ended; `ignored` says that it learns nothing."""
 
     strategy: int
     batch_size: int
     size_in_bytes: int
+    ignored: bool = False
 
 
 EventT = TypeVar("EventT", bound=Event)
@@ -185,6 +195,7 @@ class History:
     :ivar expected: entries that must be stored in the end, whatever happened to writers
     :ivar writers: how many have connected
     :ivar scope_of: the scope of a route
+    :ivar atomic: whether the destination stores a request whole or not at all
     :ivar clock: in seconds; the event loop's own unless a simulation knows better what an instant is
     """
 
@@ -192,6 +203,7 @@ class History:
     expected: dict[Any, None] = field(default_factory=dict)
     writers: int = 0
     scope_of: Callable[[Hashable | None], Hashable | None] = field(default=lambda route: route)
+    atomic: bool = False
     clock: Callable[[], float] = anyio.current_time
 
     def add(self, event: Event) -> None:

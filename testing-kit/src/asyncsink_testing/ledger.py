@@ -13,6 +13,7 @@ from asyncsink import FailureKind
 from asyncsink_testing.history import (
     Accepted,
     Closing,
+    DeadLettered,
     Ending,
     Event,
     Failed,
@@ -41,6 +42,10 @@ class Place(Enum):
     OWN_BACKOFF = "in its own backoff"
     IN_FLIGHT = "in flight"
     SEALED = "in a sealed request"
+    HALVED = "in one half of a refused request"
+    CONDEMNED = "given up, its dead letter not yet durable"
+    DEAD_LETTERED = "dead-lettered"
+    DROPPED = "dropped"
     ACKNOWLEDGED = "acknowledged"
     REFUSED = "refused"
 
@@ -56,6 +61,8 @@ class Tracked:
     :ivar since_s: when it came to its place
     :ivar certain: a call has said that the writer accepted it; before, only the destination's having seen it tells
     :ivar not_before_s: what an answer asked for, of this entry
+    :ivar attempts: answers that called it retryable
+    :ivar unsendable: it is too large, or cannot be converted
     """
 
     entry: Any
@@ -66,7 +73,10 @@ class Tracked:
     request: SentRequest | None = None
     not_before_s: float = -inf
     route: Hashable | None = None
+    key: Hashable | None = None
     size: int = 0
+    attempts: int = 0
+    unsendable: bool = False
 
 
 @dataclass(slots=True)
@@ -92,6 +102,10 @@ class Ledger:
     late: dict[int, SentRequest] = field(default_factory=dict)
     """Requests that have failed by their deadline while the destination is still at work on them."""
     sealed: dict[str, SentRequest] = field(default_factory=dict)
+    halved: dict[str, SentRequest] = field(default_factory=dict)
+    """Requests that were refused whole for what they hold, whose halves are to come."""
+    sealed_halves: set[str] = field(default_factory=set)
+    """Ids of halves of requests that were sealed: they are themselves."""
     scopes: dict[Hashable, ScopeView] = field(default_factory=dict)
     all_ledgers: Mapping[int, Ledger] = field(default_factory=dict)
     """Of all writers of the history, this one among them: they share what limits a scope."""
@@ -100,6 +114,8 @@ class Ledger:
     routes: set[Hashable] = field(default_factory=set)
     restored: int = 0
     restored_bytes: int = 0
+    progress_s: float = -inf
+    """When an entry was last acknowledged or given up, or came to a writer that held none."""
     failing: bool = False
     failed: bool = False
     closing: bool = False
@@ -134,6 +150,8 @@ class Ledger:
         del self._by_place[tracked.place][tracked.entry]
         self._by_place[place][tracked.entry] = tracked
         tracked.place, tracked.since_s, tracked.request = place, now_s, request
+        if place in _PROGRESS:
+            self.progress_s = now_s
 
     def deadline_s(self, request: SentRequest) -> float:
         return request.started_s + self.config.request_timeout_s
@@ -178,26 +196,40 @@ class Ledger:
         if not self.overtaken(event.request):
             self._end(event.request)
 
+    def _note_letters(self, event: DeadLettered) -> None:
+        for entry in event.entries:
+            tracked = self.entries.get(entry)
+            if tracked is not None and tracked.place is Place.CONDEMNED:
+                self.move(tracked, Place.DEAD_LETTERED, event.time_s, tracked.request)
+
     def _note_failure(self, event: Failed) -> None:
         self.failed = self.failing = True
 
     def offer(self, entries: Iterable[Any], now_s: float, *, certain: bool = False) -> None:
+        if not self.at(*_HELD):
+            self.progress_s = now_s
         for entry in entries:
             place = Place.BUFFERED if certain else Place.OFFERED
-            route, size = getattr(entry, "route", None), getattr(entry, "size", 0) or len(entry)
             before = self.entries.get(entry)
             if before is not None:
                 del self._by_place[before.place][entry]
-            tracked = Tracked(entry, self._orders, place, now_s, certain, route=route, size=size)
+            size = getattr(entry, "size", 0) or len(entry)
+            tracked = Tracked(entry, self._orders, place, now_s, certain, size=size)
+            tracked.route, tracked.key = getattr(entry, "route", None), getattr(entry, "key", None)
+            too_large = size > self.config.max_record_size_in_bytes
+            tracked.unsendable = too_large or getattr(entry, "flaw", "") == "broken"
             self.entries[entry] = self._by_place[place][entry] = tracked
-            self.routes.add(route)
+            self.routes.add(tracked.route)
             self._orders += 1
 
     def accept(self, entries: Iterable[Any], refused: Iterable[Any], now_s: float) -> None:
         for entry in entries:
             tracked = self.entries[entry]
             tracked.certain = True
-            if tracked.place is Place.OFFERED:
+            if tracked.unsendable:
+                drops = self.config.on_rejected == "drop"
+                self.move(tracked, Place.DROPPED if drops else Place.DEAD_LETTERED, now_s)
+            elif tracked.place is Place.OFFERED:
                 # It may have come in earlier, while the call waited: the oracle never asks for more than is due.
                 self.move(tracked, Place.BUFFERED, now_s)
         for entry in refused:
@@ -233,16 +265,42 @@ class Ledger:
             asked_s = min(request.retry_after_s or 0.0, self.config.retry.retry_after_cap_s)
             if asked_s:
                 scope.not_before_s = max(scope.not_before_s, request.ended_s + asked_s)
-        if request.ending in (Ending.FATAL, Ending.REJECTED) or FailureKind.REJECTED in request.failed.values():
+        was_sealed = self.is_sealed(request.id)
+        self.sealed.pop(request.id, None)
+        if request.ending is Ending.REJECTED:
+            self._refuse_whole(request, was_sealed)
+            return
+        if request.ending is Ending.FATAL:
             self.failing = True
-        stays = unknown or (request.id in self.sealed and _refused_whole(request))
+        stays = unknown or (was_sealed and _refused_whole(request))
         if stays:
             self.sealed[request.id] = request
-        else:
-            self.sealed.pop(request.id, None)
         for index, entry in enumerate(request.entries):
             if entry in self.entries:
                 self._place(self.entries[entry], request, index, stays)
+
+    def is_sealed(self, id: str) -> bool:
+        """Whether the request of that id is only ever sent again as it is."""
+        return id in self.sealed or id in self.sealed_halves
+
+    def _refuse_whole(self, request: SentRequest, was_sealed: bool) -> None:
+        known = [self.entries[entry] for entry in request.entries if entry in self.entries]
+        if len(request.entries) == 1:
+            for tracked in known:
+                self._give_up(tracked, request)
+            return
+        self.halved[request.id] = request
+        if was_sealed:
+            self.sealed_halves |= {f"{request.id}/0", f"{request.id}/1"}
+        for tracked in known:
+            self.move(tracked, Place.HALVED, request.ended_s, request)
+
+    def _give_up(self, tracked: Tracked, request: SentRequest) -> None:
+        """The entry can never be delivered."""
+        mode = self.config.on_rejected
+        self.failing = self.failing or mode == "fail"
+        place = {"fail": Place.BUFFERED, "drop": Place.DROPPED, "dead_letter": Place.CONDEMNED}[mode]
+        self.move(tracked, place, request.ended_s, request)
 
     def _place(self, tracked: Tracked, request: SentRequest, index: int, stays: bool) -> None:
         kind = request.failed.get(index)
@@ -250,14 +308,31 @@ class Ledger:
             self.move(tracked, Place.SEALED, request.ended_s, request)
         elif request.ending is Ending.ANSWERED and kind is None:
             self.move(tracked, Place.ACKNOWLEDGED, request.ended_s, request)
+        elif kind is FailureKind.REJECTED:
+            self._give_up(tracked, request)
         elif kind is FailureKind.RETRYABLE:
-            self.move(tracked, Place.OWN_BACKOFF, request.ended_s)
+            tracked.attempts += 1
+            if tracked.attempts >= self.config.retry.max_attempts:
+                self._give_up(tracked, request)
+            else:
+                self.move(tracked, Place.OWN_BACKOFF, request.ended_s)
         else:
             self.move(tracked, Place.BUFFERED, request.ended_s)
 
 
 _order = attrgetter("order")
-_HELD = (Place.OFFERED, Place.BUFFERED, Place.OWN_BACKOFF, Place.IN_FLIGHT, Place.SEALED)
+_HELD = (
+    Place.OFFERED,
+    Place.BUFFERED,
+    Place.OWN_BACKOFF,
+    Place.IN_FLIGHT,
+    Place.SEALED,
+    Place.HALVED,
+    Place.CONDEMNED,
+)
+SETTLED = frozenset({Place.ACKNOWLEDGED, Place.DEAD_LETTERED, Place.DROPPED, Place.REFUSED})
+"""Where a writer holds an entry no more."""
+_PROGRESS = SETTLED | {Place.CONDEMNED}
 _NOTES: dict[type[Event], Callable[[Ledger, Any], None]] = {
     Offered: lambda ledger, event: ledger.offer(event.entries, event.time_s),
     Accepted: lambda ledger, event: ledger.accept(event.entries, event.refused, event.time_s),
@@ -266,6 +341,7 @@ _NOTES: dict[type[Event], Callable[[Ledger, Any], None]] = {
     FlushCalled: Ledger._note_flush,
     FlushReturned: Ledger._note_end_of_flush,
     Failed: Ledger._note_failure,
+    DeadLettered: Ledger._note_letters,
     Closing: lambda ledger, event: setattr(ledger, "closing", True),
     Gone: lambda ledger, event: setattr(ledger, "gone", True),
 }

@@ -26,7 +26,7 @@ class RecordedStrategy(RateLimitingStrategy):
 
     def register_completed_request(self, info: ResultInfo) -> None:
         told = self._number, info.batch_size, info.size_in_bytes
-        self._history.add(LimitCompleted(self._history.clock(), self._writer(), *told))
+        self._history.add(LimitCompleted(self._history.clock(), self._writer(), *told, ignored=info.ignored))
         if self._inner is not None:
             self._inner.register_completed_request(info)
 

@@ -20,6 +20,7 @@ from asyncsink import (
     WriterInitContext,
     WriterStatistics,
 )
+from asyncsink_testing.dead_letters import RecordedDeadLetters
 from asyncsink_testing.fake_sink import FakeSink
 from asyncsink_testing.history import (
     Accepted,
@@ -59,6 +60,7 @@ class RecordedWriter:
         self._limited = limited
         self._config = config or sink.config
         recorded = RecordedRateLimit.of(self._config, self.history, lambda: self.number, limited)
+        recorded = RecordedDeadLetters.of(recorded, self.history, lambda: self.number)
         self._states = states
         self.writer: AsyncSinkWriter[Any, Any] = AsyncSinkWriter(sink, context or WriterInitContext(), recorded, states)
         self._flushes = 0
@@ -92,8 +94,8 @@ class RecordedWriter:
         """A writer that is left with an exception keeps a failure of its own to itself; any call tells of it."""
         try:
             self.writer.write_nowait(None)
-        except (DeliveryError, WriterFailedError):
-            self.history.add(Failed(self.history.clock(), self.number))
+        except (DeliveryError, WriterFailedError) as error:
+            self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
         except WriterClosedError:
             return
 
@@ -118,14 +120,18 @@ class RecordedWriter:
         entries = tuple(block[index] for index in range(len(block)))
         await self._writing(entries, lambda: self.writer.write_block(block))
 
+    async def write_batch(self, batch: Any) -> None:
+        """A batch is anything with ``to_pylist`` and what the converter's ``apply_batch`` asks for."""
+        await self._writing(tuple(batch.to_pylist()), lambda: self.writer.write_batch(batch))
+
     def write_nowait(self, entry: Any) -> None:
         self._offer((entry,))
         accepted = 0
         try:
             self.writer.write_nowait(entry)
             accepted = 1
-        except (DeliveryError, WriterFailedError):
-            self.history.add(Failed(self.history.clock(), self.number))
+        except (DeliveryError, WriterFailedError) as error:
+            self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
             raise
         finally:
             self._accept((entry,), accepted)
@@ -154,8 +160,8 @@ class RecordedWriter:
     async def _watched(self, call: Callable[[], Awaitable[None]]) -> None:
         try:
             await call()
-        except (DeliveryError, WriterFailedError):
-            self.history.add(Failed(self.history.clock(), self.number))
+        except (DeliveryError, WriterFailedError) as error:
+            self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
             raise
 
     # ---- flush and state -------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from asyncsink_testing.rules.delivery import (
     UniqueIds,
 )
 from asyncsink_testing.rules.limits import BatchBounds, BufferBounds, InFlightBound, ScopeShare
+from asyncsink_testing.rules.ordering import KeyOrder
+from asyncsink_testing.rules.rejecting import Bisected, GivenUp, LoadOnly, Patience, RejectedShare
 from asyncsink_testing.rules.time import (
     BackoffBounded,
     FlushMeaning,
@@ -42,21 +44,33 @@ RULES: tuple[RuleMaker, ...] = (
     StatisticsBalanced,
     SnapshotExact,
     LimiterBalanced,
+    KeyOrder,
+    Bisected,
+    GivenUp,
+    RejectedShare,
+    LoadOnly,
+    Patience,
 )
 
 __all__ = [
     "RULES",
     "BackoffBounded",
     "BatchBounds",
+    "Bisected",
     "BufferBounds",
     "FlushMeaning",
+    "GivenUp",
     "InFlightBound",
     "InOrder",
+    "KeyOrder",
     "LimiterBalanced",
+    "LoadOnly",
     "NoEarlyCut",
     "NoNeedlessDuplicate",
     "NothingIdle",
     "NothingLost",
+    "Patience",
+    "RejectedShare",
     "RetryAfterHonoured",
     "Rule",
     "RuleMaker",

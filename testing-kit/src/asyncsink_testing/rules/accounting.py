@@ -15,12 +15,12 @@ from asyncsink_testing.history import (
     RequestStarted,
     SnapshotTaken,
 )
-from asyncsink_testing.ledger import Ledger, Place
+from asyncsink_testing.ledger import SETTLED, Ledger, Place
 from asyncsink_testing.rules.base import Rule, shown
 
 
 class StatisticsBalanced(Rule):
-    """``accepted + restored = acknowledged + unacknowledged``, and each term is what happened."""
+    """``accepted + restored = acknowledged + dead_lettered + dropped + unacknowledged``, each as it happened."""
 
     name = "statistics-balanced"
     events: ClassVar[tuple[type[Event], ...]] = (SnapshotTaken,)
@@ -48,8 +48,18 @@ class StatisticsBalanced(Rule):
                 f"writer {ledger.number} counts {told.acknowledged} acknowledged entries; the destination has answered "
                 f"for {acknowledged}"
             )
+        yield from self._given_up("dead-lettered", told.dead_lettered, Place.DEAD_LETTERED, "dead_letter", ledger)
+        yield from self._given_up("dropped", told.dropped, Place.DROPPED, "drop", ledger)
         if told.restored != ledger.restored:
             yield f"writer {ledger.number} counts {told.restored} restored entries; it was given {ledger.restored}"
+
+    def _given_up(self, name: str, told: int, place: Place, mode: str, ledger: Ledger) -> Iterator[str]:
+        """A call that is under way may have given up elements that its return will tell of."""
+        least = ledger.count(place)
+        unsendable = sum(each.unsendable for each in ledger.at(Place.OFFERED, Place.REFUSED))
+        most = least + (unsendable if ledger.config.on_rejected == mode else 0)
+        if not least <= told <= most:
+            yield f"writer {ledger.number} counts {told} entries as {name}; it has given up {least} to {most} so"
 
 
 class SnapshotExact(Rule):
@@ -83,7 +93,7 @@ class SnapshotExact(Rule):
 
 
 def _is_settled(ledger: Ledger, entry: object) -> bool:
-    return ledger.entries[entry].place in (Place.ACKNOWLEDGED, Place.REFUSED)
+    return ledger.entries[entry].place in SETTLED
 
 
 class LimiterBalanced(Rule):

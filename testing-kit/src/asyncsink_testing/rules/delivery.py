@@ -7,13 +7,13 @@ from itertools import pairwise
 from math import inf
 from typing import Any, ClassVar
 
-from asyncsink_testing.history import Event, Gone, History, RequestStarted, SentRequest
+from asyncsink_testing.history import DeadLettered, Event, Gone, History, RequestStarted, SentRequest
 from asyncsink_testing.ledger import Ledger, Place, Tracked
 from asyncsink_testing.rules.base import EPSILON_S, Rule, shown
 
 
 class NothingLost(Rule):
-    """Whatever was accepted and is expected is stored in the end; a writer that was left has nothing left over."""
+    """Whatever was accepted is stored in the end, or given up; a writer that was left has nothing left over."""
 
     name = "nothing-lost"
     events: ClassVar[tuple[type[Event], ...]] = (Gone,)
@@ -29,6 +29,8 @@ class NothingLost(Rule):
 
     def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
         stored = {entry for request in self.history.requests for entry in _stored(request)}
+        stored |= {entry for letters in self.history.of(DeadLettered) for entry in letters.entries}
+        stored |= {each.entry for ledger in ledgers for each in ledger.at(Place.DROPPED)}
         lost = [entry for entry in self.history.expected if entry not in stored]
         if lost:
             seen = {entry: request for request in self.history.requests for entry in request.entries}
@@ -64,6 +66,9 @@ _MUST_NOT_BE_SENT = {
     Place.ACKNOWLEDGED: "again although acknowledged by",
     Place.IN_FLIGHT: "while still in flight in",
     Place.REFUSED: "although the write raised; last in",
+    Place.CONDEMNED: "although given up after",
+    Place.DEAD_LETTERED: "although it is a dead letter, after",
+    Place.DROPPED: "although dropped after",
 }
 
 
@@ -117,8 +122,17 @@ class UniqueIds(Rule):
                 yield f"{request} is the first of its id and must be attempt 1"
         elif before.writer != request.writer:
             yield f"{request} repeats the id of {before}, another writer's; an idempotent destination drops the second"
-        elif request.id not in ledger.sealed and before.number not in ledger.open_requests:
+        elif (
+            not ledger.is_sealed(request.id)
+            and before.number not in ledger.open_requests
+            and not _may_be(request, ledger)
+        ):
             yield f"{request} repeats the id of {before}, whose outcome was known"
+
+
+def _may_be(request: SentRequest, ledger: Ledger) -> bool:
+    """Whether it is half of a request that was refused whole: it may stay as it is."""
+    return request.id.rpartition("/")[0] in ledger.halved
 
 
 class InOrder(Rule):
@@ -145,7 +159,10 @@ class InOrder(Rule):
         known = [ledger.entries[entry] for entry in request.entries if entry in ledger.entries]
         if request.id not in ledger.sealed and request.attempt == 1 and known:
             yield from self._ascending(request, known)
-            self._note_passed(request, known, ledger)
+            # A half goes before the buffer, where entries of the other half may wait by now.
+            is_half = request.id.rpartition("/")[0] in ledger.halved
+            if ledger.config.ordering == "none" and not is_half:
+                self._note_passed(request, known, ledger)
 
     def finish(self, ledgers: Sequence[Ledger]) -> Iterator[str]:
         return self._judge_passed(inf)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from asyncsink_testing.history import Event, RequestStarted, SnapshotTaken
-from asyncsink_testing.ledger import Ledger
+from asyncsink_testing.ledger import Ledger, Place
 from asyncsink_testing.rules.base import EPSILON_S, Rule
 
 
@@ -82,7 +82,7 @@ class BufferBounds(Rule):
             yield f"{held} bytes are held, more than max_buffered_size_in_bytes = {config.max_buffered_size_in_bytes}"
         # A sealed request counts as in flight, and each route may have some.
         in_flight = config.max_in_flight_requests * config.max_batch_size * max(1, len(ledger.routes))
-        most = config.max_buffered_requests + max(in_flight, ledger.restored)
+        most = config.max_buffered_requests + max(in_flight, ledger.restored) + ledger.count(Place.CONDEMNED)
         if len(event.entries) > most:
             yield (
                 f"{len(event.entries)} entries are held, more than max_buffered_requests = "

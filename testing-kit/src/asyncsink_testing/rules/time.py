@@ -17,8 +17,9 @@ from asyncsink_testing.history import (
     RequestStarted,
     SentRequest,
 )
-from asyncsink_testing.ledger import Ledger, Place, Tracked
+from asyncsink_testing.ledger import SETTLED, Ledger, Place, Tracked
 from asyncsink_testing.rules.base import EPSILON_S, Rule, shown
+from asyncsink_testing.rules.ordering import sendable
 
 
 class RetryAfterHonoured(Rule):
@@ -76,6 +77,9 @@ def _most_requests(ledger: Ledger, lasting_s: float) -> float:
     return rounds * ledger.config.max_in_flight_requests
 
 
+_WAITING = (Place.BUFFERED, Place.SEALED, Place.HALVED, Place.OWN_BACKOFF)
+
+
 class NothingIdle(Rule):
     """Whatever is due and allowed is in flight at the same instant; judged only where nothing is left to do."""
 
@@ -88,7 +92,7 @@ class NothingIdle(Rule):
             return ()
         if any(ledger.is_overdue(each, event.time_s) for each in ledger.open_requests.values()):
             return ()  # one whose deadline is at this very instant, and nobody can tell whether it has been cut
-        waiting = [each for each in ledger.at(Place.BUFFERED, Place.SEALED, Place.OWN_BACKOFF) if each.certain]
+        waiting = [each for each in ledger.at(*_WAITING) if each.certain]
         by_route: dict[Hashable, list[Tracked]] = {}
         for each in waiting:
             by_route.setdefault(each.route, []).append(each)
@@ -110,8 +114,13 @@ class NothingIdle(Rule):
 
     def _is_held(self, now_s: float, ledger: Ledger, scope_name: Hashable) -> bool:
         """Whether backoff or, as far as one can tell from outside, the rate limit may hold back the scope."""
+        if ledger.limited and ledger.config.rate_limit.kind == "fixed":
+            return True  # by time, of which nothing is seen from outside
         for each in ledger.all_ledgers.values():
+            each.expire(now_s)
             scope = each.scopes.get(scope_name)
+            if any(each.is_overdue(request, now_s) for request in each.open_requests.values()):
+                return True
             if scope is not None and (
                 now_s <= max(scope.failed_s + ledger.config.retry.max_backoff_s, scope.not_before_s) + EPSILON_S
                 or (ledger.limited and scope.in_flight)
@@ -122,12 +131,18 @@ class NothingIdle(Rule):
     def _reason(self, now_s: float, ledger: Ledger, waiting: list[Tracked]) -> str:
         config = ledger.config
         sealed = [each for each in waiting if each.place is Place.SEALED]
+        halved = [each for each in waiting if each.place is Place.HALVED]
         free = [each for each in waiting if each.place is Place.BUFFERED]
+        if config.ordering == "key":
+            free = sendable(free, ledger)
         size = sum(each.size for each in free)
         before_s = now_s - config.max_time_in_buffer_s - EPSILON_S
         parked_s = before_s - max(config.retry.max_backoff_s, config.retry.retry_after_cap_s)
         flushes = [each for each in ledger.flushes.values() if each.end_of_input]
         flushed_s = max((each.time_s for each in flushes), default=-inf)
+        # With keys the second half may have to wait for the first.
+        if halved and not sealed and config.ordering == "none":
+            return f"has the entries of {halved[0].request} to send in halves since {halved[0].since_s:.6g}"
         if sealed:
             return f"has {sealed[0].request} to repeat since {sealed[0].since_s:.6g}"
         if len(free) >= config.max_batch_size or size >= config.max_batch_size_in_bytes:
@@ -138,7 +153,7 @@ class NothingIdle(Rule):
             return "has an entry whose own backoff must have ended"
         if any(each.order < ledger.flush_marks.get(call.number, 0) for call in flushes for each in free):
             return f"is being flushed since {flushed_s:.6g}"
-        if not ledger.open_requests and ledger.count(Place.BUFFERED) >= config.max_buffered_requests:
+        if free and not ledger.open_requests and ledger.count(Place.BUFFERED) >= config.max_buffered_requests:
             return "waits in a full buffer with nothing in flight"
         return ""
 
@@ -161,7 +176,7 @@ class FlushMeaning(Rule):
         if not event.done:
             return
         if call.end_of_input:
-            left = [each for each in entries if each.place is not Place.ACKNOWLEDGED]
+            left = [each for each in entries if each.place not in SETTLED]
             if left:
                 yield f"flush(True) called at {call.time_s:.6g} returned without {shown(each.entry for each in left)}"
             return
@@ -174,7 +189,9 @@ class FlushMeaning(Rule):
         if still:
             yield f"flush(False) called at {call.time_s:.6g} returned while {still[0]} is under way since before"
         lasted_s = event.time_s - call.time_s
-        if lasted_s > ledger.config.request_timeout_s + EPSILON_S:
+        # It waits for dead letters as well, and how long these take is the store's matter.
+        keeps = ledger.config.on_rejected == "dead_letter"
+        if lasted_s > ledger.config.request_timeout_s + EPSILON_S and not keeps:
             yield f"flush(False) took {lasted_s:.6g} s, longer than any request's deadline"
 
 
