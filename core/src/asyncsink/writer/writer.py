@@ -363,8 +363,10 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._flushes += 1
         try:
             engine.make_due_before(before)
+            # Where an entry was lost there is nothing to be done, and it would be waited for in vain: the audit tells.
             while self._accounting.unacknowledged > len(engine.condemned) and (
-                engine.next_sequence == before or holdings.first_undecided(engine) < before
+                (engine.next_sequence == before and not engine.time.is_resting)
+                or holdings.first_undecided(engine) < before
             ):
                 await engine.change()
                 self._check()
