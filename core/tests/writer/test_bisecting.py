@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from asyncsink.dead_letters import DeadLetterMemory
-from asyncsink_testing import FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, PoisonedEntries, SentRequest, Step
 
 from .harness import batches, entries, settled, small, stored, virtual
 from .rejected import held, hold_that_it_adds_up, keeping, names_in, poison, poisoned
@@ -71,13 +71,27 @@ async def test_halves_of_a_sealed_request_stay_sealed_and_keep_their_neighbours(
     assert sorted(stored(destination)) == [2, 3, 4, 5, 6]
 
 
+class ThrottledHalves:
+    """Throttles a half of a refused request three times, as a whole or entry by entry."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+    def next_step(self, request: SentRequest) -> Step:
+        return Step(self.fault if request.id.endswith(("/0", "/1")) and request.attempt < 4 else Fault.OK)
+
+
+@pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.PARTLY_THROTTLED])
 @virtual
-async def test_a_half_that_is_throttled_is_cut_anew() -> None:
-    destination = poisoned(steps=[Fault.OK, Fault.THROTTLED])
+async def test_a_half_that_is_throttled_comes_again_as_it_is(fault: Fault) -> None:
+    # Cut anew it would be one request with the other half again, and refused again, for ever.
+    destination = FakeDestination(PoisonedEntries(ThrottledHalves(fault)))
     async with FakeSink(destination).open(keeping(DeadLetterMemory(), max_batch_size=4)) as writer:
         await writer.write_many(mixed(4, 4))
         await writer.flush(end_of_input=True)
-    assert batches(destination)[:2] == [[1, 2, 3, 4], [1, 2]]
+    assert batches(destination)[:5] == [[1, 2, 3, 4], [1, 2], [1, 2], [1, 2], [1, 2]]
+    assert [each.attempt for each in destination.requests[:5]] == [1, 1, 2, 3, 4]
+    assert len({each.id for each in destination.requests}) == 5
     assert sorted(stored(destination)) == [1, 2, 3]
 
 

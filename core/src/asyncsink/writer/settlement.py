@@ -104,7 +104,11 @@ class Settlement:
         elif outcome.kind is FailureKind.REJECTED:
             self._refuse_whole(request, outcome)
             return
-        self._engine.put_back(request)
+        if request.path and outcome.kind is FailureKind.THROTTLED:
+            # Cut anew together with the other half it would be refused again, and where that is throttled, for ever.
+            self._engine.seal(request)
+        else:
+            self._engine.put_back(request)
         if outcome.kind in (FailureKind.THROTTLED, FailureKind.RETRYABLE):
             self.retried += len(request)
             self._back_off(request, outcome)
@@ -187,8 +191,8 @@ class Settlement:
 
     def _settle_entries(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
         """The destination answered entry by entry; the request holds nothing any more."""
-        if request.sealed and outcome.is_throttled(len(request)):
-            # Nothing new is known of what was stored before, so it stays as it is, to the letter.
+        if (request.sealed or request.path) and outcome.is_throttled(len(request)):
+            # Nothing new is known of what was stored before, or of the other half, so it stays as it is, to the letter.
             failure = outcome.failures[0][1]
             error = RequestError(failure.code, failure.message)
             self._settle_whole(request, Outcome(FailureKind.THROTTLED, failure.code, error, entries.throttle_wait_s))
