@@ -13,7 +13,7 @@ import anyio
 import numpy
 import pyarrow
 from flink import running_flink
-from sinks import BulkSink, NoOpSink, RoutedSink
+from sinks import BulkSink, NoOpSink, RoutedSink, TurnSink
 
 from asyncsink import AsyncSinkWriter, ListBlock, Metrics
 from asyncsink.arrow import ArrowBlock
@@ -30,6 +30,7 @@ GOALS = [
     ("write_block of an ArrowBlock", "Flink", 1.0),
     ("write_block of a ListBlock", "Flink", 1.0),
     ("write_block of an ArrowBlock", "Flink, elements taken as entries", None),
+    ("the same, another turn a request", "Flink", None),
     ("write_many, Python hooks", "await write(x)", 3.0),
     ("write_many, bulk hooks", "await write(x)", 5.0),
     ("await write(x)", "await nothing(x)", 1 / 5),
@@ -107,6 +108,7 @@ def compared(rounds: int) -> list[Comparison]:
             "Flink": run_flink,
             "Flink, elements taken as entries": run_bare_flink,
             "write_block of an ArrowBlock": timed(NoOpSink(), write_arrow_blocks(), BLOCK_ENTRIES),
+            "the same, another turn a request": timed(TurnSink(), write_arrow_blocks(), BLOCK_ENTRIES),
             "write_block of a ListBlock": timed(NoOpSink(), write_list_blocks, BLOCK_ENTRIES),
             "write_many, Python hooks": timed(NoOpSink(), write_many, ELEMENTS),
             "write_many, bulk hooks": timed(BulkSink(), write_many, ELEMENTS),
