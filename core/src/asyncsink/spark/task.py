@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 def write_task(plan: Plan, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
-    """Write all batches of this task; returns once the destination has acknowledged every row.
+    """Write all batches of this task; returns once every row is acknowledged, or given up for good.
 
     Nothing needs to happen after it: Spark may kill the process at any moment and runs the task again.
 
@@ -48,6 +48,8 @@ def write_task(plan: Plan, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
     return TaskCommit(
         partition=task.partitionId(),
         rows=statistics.acknowledged,
+        dead_lettered=statistics.dead_lettered,
+        dropped=statistics.dropped,
         requests=statistics.requests,
         retried=statistics.retried_entries,
         throttled=statistics.throttled_entries,
