@@ -26,7 +26,7 @@ class RequestEntries(Sequence[EntryT], Generic[EntryT]):
     def id(self) -> str:
         """Unique for ever: ``<query or random>/<batch>/<partition>/<attempt>.<random>-<n>``.
 
-        Only a sealed resend, which carries the same entries in the same order, repeats it: an idempotency key.
+        Only a resend of the same entries in the same order repeats it: an idempotency key.
         """
 
     @property
