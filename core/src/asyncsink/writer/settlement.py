@@ -124,7 +124,7 @@ class Settlement:
             self._bisect(request)
             return
         (run,) = request.pieces
-        failure = Failure(outcome.code, _said(outcome.error))
+        failure = Failure(outcome.code, _message(outcome.error))
         request.lane.free((run,))
         self._give_up(request, [Failed(run, [failure])], DeadLetterReason.REJECTED)
         if self._rejections.fails:
@@ -310,3 +310,7 @@ def _or_inf(time_s: float | None) -> float:
 
 def _said(error: BaseException | None) -> str:
     return str(error) if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"
+
+
+def _message(error: BaseException | None) -> str:
+    return error.message if isinstance(error, RequestError) else str(error or "")
