@@ -132,7 +132,8 @@ def test_a_stall_lasts_longer_than_a_request_and_than_the_destinations_time(chan
         "stall_timeout_s to None"
     )
     for stall_s in (60.1, inf, None):
-        assert AsyncSinkWriterConfig(stall_timeout_s=stall_s, **changes).stall_timeout_s == stall_s
+        values: dict[str, Any] = {"stall_timeout_s": stall_s, **changes}
+        assert AsyncSinkWriterConfig(**values).stall_timeout_s == stall_s
 
 
 def test_failing_on_a_timeout_is_yes_or_no() -> None:

@@ -59,7 +59,7 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
                 f"config=dataclasses.replace({type(self).__name__}.defaults, {limits[0]}=...)"
             )
         self.options: Any = self.options_type.of(**values) if options is None else options
-        self.config = config or self.defaults
+        self.config = config or self.default_config()
         self.check_config(self.config)
 
     @classmethod
@@ -69,7 +69,7 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
         :raises ConfigurationError: names the option, its value, the rule and the remedy
         """
         own, writer = parse_options(options, cls.options_type, WriterOptions)
-        return cls(own, config=writer.config(cls.defaults))
+        return cls(own, config=writer.config(cls(own).default_config()))
 
     @property
     def fingerprint(self) -> str:
@@ -119,6 +119,10 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
     def scope_of(self, route: Hashable | None) -> Hashable | None:
         """What shares limits and backoff; by default each route has its own."""
         return route
+
+    def default_config(self) -> AsyncSinkWriterConfig:
+        """The limits where the user gives none: :attr:`defaults`, unless the options ask for others."""
+        return self.defaults
 
     def check_config(self, config: AsyncSinkWriterConfig) -> None:
         """Refuse a configuration that this sink cannot serve; a sink with rules of its own adds them.

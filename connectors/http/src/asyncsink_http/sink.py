@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from asyncsink.async_sink import AsyncSink
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, Schema
 from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
-from asyncsink.options import WriterOptions, parse_options
 from asyncsink.request import RequestEntries, RequestResult
-from asyncsink.state import BufferedRequestState
 from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
 from asyncsink_http.entry import HttpConverter, HttpEntry, KeyedEntry
 from asyncsink_http.entry_serializer import HttpEntrySerializer
@@ -23,7 +20,6 @@ from asyncsink_http.options import HttpOptions
 from asyncsink_http.retry_after import retry_after_s
 
 if TYPE_CHECKING:
-    from asyncsink.writer import AsyncSinkWriter
     from asyncsink_http.transport import SlotTransport
 
 
@@ -47,14 +43,19 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
     def __init__(
         self, options: HttpOptions | None = None, *, config: AsyncSinkWriterConfig | None = None, **values: Any
     ) -> None:
-        super().__init__(options, **values)
-        self.config = self._checked(config or _defaults(self.options))
+        super().__init__(options, config=config, **values)
         self._overhead = overhead_in_bytes(self.options.body)
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> Self:
-        own, writer = parse_options(options, cls.options_type, WriterOptions)
-        return cls(own, config=writer.config(_defaults(own)))
+    def default_config(self) -> AsyncSinkWriterConfig:
+        return replace(self.defaults, max_batch_size=1) if self.options.body == "single" else self.defaults
+
+    def check_config(self, config: AsyncSinkWriterConfig) -> None:
+        super().check_config(config)
+        if self.options.body == "single" and config.max_batch_size != 1:
+            raise ConfigurationError(
+                f"max_batch_size (option maxBatchSize) = {config.max_batch_size} contradicts body=single, which sends "
+                "one row a request; leave it out or set it to 1, or set body=ndjson"
+            )
 
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[SlotTransport]:
         from asyncsink_http.transport import SlotTransport
@@ -80,29 +81,8 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
         resent = options.idempotency_key and entries.attempt > 1
         raise refusal(options, answer.status, answer.reason, answer.text, wait_s, resent=resent)
 
-    def open(
-        self,
-        config: AsyncSinkWriterConfig | None = None,
-        states: Sequence[BufferedRequestState[HttpEntry]] = (),
-    ) -> AsyncSinkWriter[Any, HttpEntry]:
-        return super().open(self._checked(config or self.config), states)
-
     def _request_headers(self, entries: RequestEntries[HttpEntry]) -> dict[str, str]:
         if not self.options.idempotency_key:
             return {}
         first = entries[0]
         return {"Idempotency-Key": first.key if isinstance(first, KeyedEntry) else entries.id}
-
-    def _checked(self, config: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
-        if self.options.body == "single" and config.max_batch_size != 1:
-            raise ConfigurationError(
-                f"max_batch_size (option maxBatchSize) = {config.max_batch_size} contradicts body=single, which sends "
-                "one row a request; leave it out or set it to 1, or set body=ndjson"
-            )
-        return config
-
-
-def _defaults(options: HttpOptions) -> AsyncSinkWriterConfig:
-    if options.body == "single":
-        return replace(HttpSink.defaults, max_batch_size=1)
-    return HttpSink.defaults
