@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from asyncsink import RetryPolicy
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, PoisonedEntries, SentRequest, Step
 
@@ -141,3 +142,15 @@ async def test_an_entry_refused_by_index_does_not_shrink_the_rate_limit_either()
         assert writer.statistics().max_batch_size == 1000
         assert writer.statistics().dropped == 4
     assert stored(destination) == [4, 6, 7, 8, 9]
+
+
+@virtual
+async def test_a_refusal_is_an_answer_after_which_the_time_of_the_destination_begins_anew() -> None:
+    outage = [Step(Fault.REFUSED, 9.0)] * 3
+    destination = poisoned(steps=[*outage, Step(latency_s=1.0), *outage])
+    retry = RetryPolicy(timeout_s=32.0, initial_backoff_s=0.1, max_backoff_s=0.1)
+    async with FakeSink(destination).open(keeping(DeadLetterMemory(), retry=retry)) as writer:
+        await writer.write_many(mixed(2, 1))
+        await writer.flush(end_of_input=True)
+    assert anyio.current_time() > 55.0
+    assert stored(destination) == [2]

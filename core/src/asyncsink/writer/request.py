@@ -80,10 +80,13 @@ class InFlightRequest(RequestEntries[EntryT]):
         return twin
 
     def part(self, pieces: list[Run], which: int) -> InFlightRequest[EntryT]:
-        """One half of a request that was refused for what it holds: a request of its own, sealed if this one was."""
+        """One half of a request that was refused for what it holds: a request of its own, sealed if this one was.
+
+        It has not failed yet: the destination has judged what it holds, and so is not unavailable.
+        """
         count, size = sum(map(len, pieces)), sum(run.size_in_bytes for run in pieces)
         half: InFlightRequest[EntryT] = InFlightRequest(self.lane, pieces, count, size, self._prefix, self.number, 0)
-        half.sealed, half.failing_since_s, half.path = self.sealed, self.failing_since_s, (*self.path, which)
+        half.sealed, half.path = self.sealed, (*self.path, which)
         half.after = self.after
         return half
 
