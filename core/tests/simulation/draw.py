@@ -14,6 +14,7 @@ PASSING = (
     Fault.THROTTLED,
     Fault.PARTLY_THROTTLED,
     Fault.PARTLY_FAILED,
+    Fault.PARTLY_MIXED,
     Fault.REFUSED,
     Fault.ANSWER_LOST,
     Fault.DISCONNECTED,
@@ -43,6 +44,7 @@ def draw(random: Random) -> Scenario:
         limited=random.random() < 0.5,
         patient=patient,
         routes=routes,
+        routed=len(routes) > 1 or random.random() < 0.3,
         joined=len(routes) > 2 and random.random() < 0.4,
         late=random.choice([0.0, 0.0, 0.0, 0.0, 0.05, 0.3]),
         beside=beside,
@@ -50,6 +52,9 @@ def draw(random: Random) -> Scenario:
         **_keys(random, config),
         **_rejecting(random, config, atomic, beside),
         batches=random.random() < 0.5,
+        odd=random.choice([0.0, 0.5]),
+        misused=random.random() < 0.2,
+        metrics=random.random() < 0.2,
         looks=random.choice([0.02, 0.2, 0.6]),
         creep_s=random.choice([0.0, 2e-9]),
     )
@@ -57,7 +62,7 @@ def draw(random: Random) -> Scenario:
 
 def _config(random: Random, patient: bool) -> dict[str, Any]:
     most = random.choice([1, 2, 3, 5, 8, 15, 25])
-    record = random.choice([6, 10])
+    record = random.choice([6, 6, 10, 10, 600_000])
     batch_bytes = record * random.choice([1, 3, 10, 50, 50, 50])
     initial_s = random.choice([0.0, 0.02, 0.1])
     return {
@@ -114,7 +119,7 @@ def _faults(random: Random, config: dict[str, Any], patient: bool, atomic: bool)
         return {"faults": [Fault.PARTLY_FAILED.value], "rate": 1.0, "latencies_s": [0.1], "healthy_after_s": 30.0}
     kinds = random.sample(passing, 1 if random.random() < 0.2 else random.randrange(len(passing) + 1))
     if not patient:
-        kinds += random.sample(_possible(FINAL, atomic), random.randrange(2))
+        kinds += random.sample(_possible(FINAL, atomic), random.randrange(3))
     timeout_s = config["request_timeout_s"]
     latencies = [[0.0], [0.01], [0.01, 0.1], [0.0, 0.01, timeout_s / 3], [0.01, timeout_s], [0.001, timeout_s * 0.999]]
     return {

@@ -78,10 +78,10 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("half-lost", "settlement", "        for half in (first, second):\n", "        for half in (first,):\n"),
     Mutant("halves-with-one-id", "request", "(*self.path, which)", "(*self.path, 0)"),
     Mutant(
-        "half-of-a-sealed-request-unsealed",
-        "request",
-        "half.sealed, half.failing_since_s, half.path = self.sealed,",
-        "half.sealed, half.failing_since_s, half.path = False,",
+        "throttled-half-cut-anew",
+        "settlement",
+        "if request.path and outcome.kind is FailureKind.THROTTLED:",
+        "if False:",
     ),
     Mutant(
         "refused-without-bisecting", "settlement", "        if len(request) > 1:\n", "        if len(request) > 3:\n"

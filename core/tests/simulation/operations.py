@@ -9,7 +9,7 @@ from random import Random
 
 import anyio
 
-from asyncsink import ListBlock, RejectedEntryError, WouldBlock
+from asyncsink import ListBlock, RejectedEntryError, WouldBlock, WriteContext
 from asyncsink_testing import FakeEntry, RecordedWriter
 
 from .batches import Batch
@@ -33,8 +33,8 @@ class Operations:
     def __init__(self, writer: RecordedWriter, scenario: Scenario, random: Random, names: Names) -> None:
         self._writer, self._scenario, self._random, self._names = writer, scenario, random, names
         self._calls: dict[str, Callable[[], Awaitable[None]]] = {
-            "write": lambda: writer.write(self._entry()),
-            "write_many": lambda: writer.write_many(self._entries()),
+            "write": lambda: writer.write(self._entry(), self._context()),
+            "write_many": lambda: writer.write_many(self._entries(), self._context()),
             "write_block": self._write_block,
             "write_nowait": self._write_nowait,
             "write_batch": lambda: writer.write_batch(Batch(self._entries())),
@@ -50,6 +50,9 @@ class Operations:
             with anyio.move_on_after(self._random.choice([0.0, 0.005, 0.3]) if cut else inf):
                 with suppress(RejectedEntryError):
                     await operation()
+
+    def _context(self) -> WriteContext | None:
+        return WriteContext(sequence=7) if self._random.random() < 0.1 else None
 
     async def _write_block(self) -> None:
         # What cannot be converted never comes to stand in a block.

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
+from threading import Thread
 from typing import Any
 
 import anyio
 
 from asyncsink import (
+    AsyncSinkWriter,
     AsyncSinkWriterConfig,
     BufferedRequestState,
     DeliveryError,
+    OversizedEntryError,
     WriterClosedError,
     WriterFailedError,
     WriterInitContext,
 )
 from asyncsink.dead_letters import DeadLetterMemory
+from asyncsink.metrics import UNREGISTERED, Metrics
 from asyncsink_testing import FakeDestination, FakeEntry, RecordedWriter
 from asyncsink_testing.history import Accepted, Quiet
 
@@ -40,8 +45,9 @@ class Program:
         self.moods = Moods.of(scenario, str(seed))
         self.destination = FakeDestination(self.moods)
         self.config = scenario.writer_config()
-        make_sink = SINKS[scenario.atomic, scenario.batches]
+        make_sink = SINKS[scenario.atomic, scenario.routed]
         self.sink = make_sink(self.destination, config=self.config, scope_of=scenario.scope_of)
+        self.sink.batches, self.sink.odd, self.sink.random = scenario.batches, scenario.odd, self._stream("odd")
         self._random = self._stream("program")
         self._looking = self._stream("looks")
         self._watched: list[RecordedWriter] = []
@@ -102,8 +108,14 @@ class Program:
     def _writer(
         self, number: int, clients: SeededClients, states: list[BufferedRequestState[Any]] | None = None
     ) -> RecordedWriter:
+        group = Metrics().group if self.scenario.metrics else UNREGISTERED
         context = WriterInitContext(
-            writer_id=number, query_id=f"seed-{self.seed}", batch_id=1, attempt=self._lives, clients=clients
+            writer_id=number,
+            query_id=f"seed-{self.seed}",
+            batch_id=1,
+            attempt=self._lives,
+            clients=clients,
+            metric_group=group,
         )
         return RecordedWriter(
             self.sink, self.config, context=context, states=states or (), limited=self.scenario.limited
@@ -126,8 +138,12 @@ class Program:
         left = False
         with anyio.CancelScope() as whole:
             try:
+                if self.scenario.misused:
+                    await self._misuse(writer.writer)
                 async with writer, anyio.create_task_group() as group:
                     self._watched.append(writer)
+                    if self.scenario.misused:
+                        await self._misuse_entered(writer.writer)
                     group.start_soon(self._watch, writer)
                     if ending in ("kill", "close"):
                         group.start_soon(self._end, writer, ending, whole)
@@ -157,6 +173,28 @@ class Program:
     def _accepted(self, writer: RecordedWriter) -> list[Any]:
         calls = [call for call in self.destination.history.of(Accepted) if call.writer == writer.number]
         return [entry for call in calls for entry in call.entries]
+
+    async def _misuse(self, writer: AsyncSinkWriter[Any, Any]) -> None:
+        """Call a writer that has not been entered; another one is closed before that, and one while it connects."""
+        with suppress(WriterClosedError):
+            await writer.write(None)
+        writer.snapshot_state()
+        context = WriterInitContext(query_id="misused")
+        for entries, sizes in (((), ()), ((FakeEntry("large"),), (2**60,))):
+            other = AsyncSinkWriter(self.sink, context, self.config, [BufferedRequestState(entries, sizes)])
+            with suppress(WriterClosedError, OversizedEntryError):
+                if not entries:
+                    await other.aclose()
+                await other.__aenter__()
+            await other.aclose()
+
+    async def _misuse_entered(self, writer: AsyncSinkWriter[Any, Any]) -> None:
+        """Enter a writer twice, and ask it from another thread."""
+        with suppress(WriterClosedError):
+            await writer.__aenter__()
+        thread = Thread(target=writer.statistics)
+        thread.start()
+        thread.join()
 
     # ---- the tasks of a life ---------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from secrets import randbelow
 from time import monotonic
 
+from .branches import measure
 from .found import FOUND
 from .mutants import BASES, MUTANTS, Mutant, runs_to_find
 from .run import Report, run_seed
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = _run_found() if chosen.seed is None else 0
     sys.stdout.write(f"seeds {first} to {first + chosen.runs - 1}, {chosen.jobs} at a time\n")
     sys.stdout.flush()
+    if chosen.coverage:
+        return measure(range(first, first + chosen.runs), run_seed)
     started, ran, failed = monotonic(), [], 0
     with _reports(range(first, first + chosen.runs), chosen.jobs, chosen.verbose) as reports:
         for report in reports:
@@ -54,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--mutants", nargs="?", const="", metavar="NAME", help="count the seeds that it takes to see each known bug"
     )
+    parser.add_argument("--coverage", action="store_true", help="say which branches of the writer the seeds reach")
     parser.add_argument("--verbose", action="store_true", help="print every event of a seed")
     parser.add_argument("--stop-after", type=int, default=5, help="failing seeds after which to stop (5)")
     return parser

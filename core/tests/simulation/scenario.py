@@ -34,6 +34,7 @@ class Scenario:
     :param capacity: the arguments of a :class:`CapacityModel`, if the destination has one
     :param limited: whether the rate limit plays its part; without it the oracle judges that nothing is idle
     :param patient: whether the retry policy can outlast every outage; if not, the writer may give up
+    :param routed: whether the sink asks entries for a route at all
     :param joined: whether all routes but the last have one scope
     :param late: the share of answers that come after the deadline, from a connector that cannot be cut
     :param beside: whether a second writer shares the limiters of the first
@@ -48,6 +49,10 @@ class Scenario:
     :param unsendable: the share of elements that are too large or cannot be converted
     :param letters: of the store of dead letters: seconds that a write takes, and which write fails, if any
     :param batches: whether the converter converts whole batches
+    :param odd: the share of fatal answers that come in a form that no connector should give, of unknown codes, and of
+        entries that come back as new ones
+    :param misused: whether the writer is called when it should not be, which must change nothing
+    :param metrics: whether the writer registers its metrics
     :param looks: the share of instants at which the writer is looked at
     :param creep_s: by how much the clock moves from one reading to the next
     """
@@ -62,6 +67,7 @@ class Scenario:
     limited: bool = False
     patient: bool = True
     routes: Sequence[str | None] = (None,)
+    routed: bool = True
     joined: bool = False
     late: float = 0.0
     beside: bool = False
@@ -73,6 +79,9 @@ class Scenario:
     unsendable: float = 0.0
     letters: Mapping[str, Any] | None = None
     batches: bool = False
+    odd: float = 0.0
+    misused: bool = False
+    metrics: bool = False
     looks: float = 0.3
     creep_s: float = 0.0
 

@@ -144,12 +144,15 @@ class FakeDestination:
         if fault is Fault.REJECTED:
             self._end(request, Ending.REJECTED)
             raise RequestError(POISONED, "not understood")
-        code, kind = _BY_INDEX.get(fault, ("", None))
-        failed = step.affected(count) if kind else []
-        request.failed = dict.fromkeys(failed, kind) if kind else {}
+        codes = _BY_INDEX.get(fault, ())
+        failed = step.affected(count) if codes else []
+        told = {index: codes[at % len(codes)] for at, index in enumerate(failed)}
+        request.failed = {index: kind for index, (_, kind) in told.items()}
         self._store(request, [index for index in range(count) if index not in request.failed])
         self._end(request, Ending.ANSWERED)
-        return RequestResult({index: Failure(code, retry_after_s=step.retry_after_s) for index in failed})
+        return RequestResult(
+            {index: Failure(code, retry_after_s=step.retry_after_s) for index, (code, _) in told.items()}
+        )
 
     def _break(self, request: SentRequest) -> RequestResult:
         if request.step.fault is Fault.ANSWER_LOST:
@@ -173,8 +176,10 @@ class FakeDestination:
         self.history.add(RequestEnded(request.ended_s, request.writer, request))
 
 
-_BY_INDEX: dict[Fault, tuple[str, FailureKind | None]] = {
-    Fault.PARTLY_THROTTLED: (THROTTLED, FailureKind.THROTTLED),
-    Fault.PARTLY_FAILED: (INTERNAL, FailureKind.RETRYABLE),
-    Fault.POISONED: (POISONED, FailureKind.REJECTED),
+_BY_INDEX: dict[Fault, tuple[tuple[str, FailureKind], ...]] = {
+    Fault.PARTLY_THROTTLED: ((THROTTLED, FailureKind.THROTTLED),),
+    Fault.PARTLY_FAILED: ((INTERNAL, FailureKind.RETRYABLE),),
+    Fault.PARTLY_MIXED: ((THROTTLED, FailureKind.THROTTLED), (INTERNAL, FailureKind.RETRYABLE)),
+    Fault.POISONED: ((POISONED, FailureKind.REJECTED),),
 }
+"""The codes that entries get in turn, and their kinds."""

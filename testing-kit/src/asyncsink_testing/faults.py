@@ -23,6 +23,8 @@ class Fault(Enum):
     """Some entries are throttled, by index; the others are stored."""
     PARTLY_FAILED = "partly-failed"
     """Some entries failed within the service, by index; the others are stored."""
+    PARTLY_MIXED = "partly-mixed"
+    """Some entries are throttled and some failed within the service, in turn and by index; the others are stored."""
     REFUSED = "refused"
     """The service says that it is unavailable, and has stored nothing; whoever asks cannot know."""
     ANSWER_LOST = "answer-lost"
@@ -43,7 +45,7 @@ class Fault(Enum):
     @property
     def by_index(self) -> bool:
         """Whether the fault concerns some entries and not the request."""
-        return self in (Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.POISONED)
+        return self in (Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_MIXED, Fault.POISONED)
 
 
 OUTCOME_UNKNOWN = frozenset({Fault.REFUSED, Fault.ANSWER_LOST, Fault.DISCONNECTED, Fault.HANGING, Fault.HANGING_STORED})

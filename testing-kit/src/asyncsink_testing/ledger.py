@@ -332,7 +332,7 @@ _HELD = (
 )
 SETTLED = frozenset({Place.ACKNOWLEDGED, Place.DEAD_LETTERED, Place.DROPPED, Place.REFUSED})
 """Where a writer holds an entry no more."""
-_PROGRESS = SETTLED | {Place.CONDEMNED}
+_PROGRESS = (SETTLED | {Place.CONDEMNED}) - {Place.REFUSED}
 _NOTES: dict[type[Event], Callable[[Ledger, Any], None]] = {
     Offered: lambda ledger, event: ledger.offer(event.entries, event.time_s),
     Accepted: lambda ledger, event: ledger.accept(event.entries, event.refused, event.time_s),

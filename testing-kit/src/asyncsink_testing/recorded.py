@@ -15,6 +15,7 @@ from asyncsink import (
     DeliveryError,
     EntryBlock,
     InitContext,
+    WriteContext,
     WriterClosedError,
     WriterFailedError,
     WriterInitContext,
@@ -110,11 +111,11 @@ class RecordedWriter:
 
     # ---- writing ---------------------------------------------------------------------------------------------
 
-    async def write(self, entry: Any) -> None:
-        await self._writing((entry,), lambda: self.writer.write(entry))
+    async def write(self, entry: Any, context: WriteContext | None = None) -> None:
+        await self._writing((entry,), lambda: self.writer.write(entry, context))
 
-    async def write_many(self, entries: Sequence[Any]) -> None:
-        await self._writing(tuple(entries), lambda: self.writer.write_many(entries))
+    async def write_many(self, entries: Sequence[Any], context: WriteContext | None = None) -> None:
+        await self._writing(tuple(entries), lambda: self.writer.write_many(entries, context))
 
     async def write_block(self, block: EntryBlock[Any]) -> None:
         entries = tuple(block[index] for index in range(len(block)))

@@ -73,7 +73,7 @@ def _most_requests(ledger: Ledger, lasting_s: float) -> float:
     retry = ledger.config.retry
     if not retry.initial_backoff_s:
         return inf
-    rounds = 12 + 2 * log2(1 + lasting_s / retry.initial_backoff_s) + 6 * lasting_s / retry.max_backoff_s
+    rounds = 24 + 4 * log2(1 + lasting_s / retry.initial_backoff_s) + 6 * lasting_s / retry.max_backoff_s
     return rounds * ledger.config.max_in_flight_requests
 
 
