@@ -105,7 +105,7 @@ class Ledger:
     halved: dict[str, SentRequest] = field(default_factory=dict)
     """Requests that were refused whole for what they hold, whose halves are to come."""
     sealed_halves: set[str] = field(default_factory=set)
-    """Ids of halves of requests that were sealed: they are themselves."""
+    """Ids of halves that are only ever sent again as they are."""
     scopes: dict[Hashable, ScopeView] = field(default_factory=dict)
     all_ledgers: Mapping[int, Ledger] = field(default_factory=dict)
     """Of all writers of the history, this one among them: they share what limits a scope."""
@@ -290,7 +290,8 @@ class Ledger:
                 self._give_up(tracked, request)
             return
         self.halved[request.id] = request
-        if was_sealed:
+        # A throttled half would be cut together with the other one again; with keys it may have to make way.
+        if was_sealed or self.config.ordering == "none":
             self.sealed_halves |= {f"{request.id}/0", f"{request.id}/1"}
         for tracked in known:
             self.move(tracked, Place.HALVED, request.ended_s, request)
