@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from asyncsink.arrow.dead_letters import SCHEMA, rows_of, to_parquet
 from asyncsink.dead_letters import DeadLetter, DeadLetterReason, read_dead_letters
+from asyncsink.dead_letters.element import element_as_json
 from asyncsink.dead_letters.encoding import from_values
 from asyncsink.errors import DeadLetterError
 
@@ -80,3 +82,26 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, data: bytes) -> None
     (tmp_path / "a.parquet").write_bytes(data)
     with pytest.raises(DeadLetterError, match=r"a\.parquet is no complete Parquet file of dead letters; remove it"):
         [*read_dead_letters(tmp_path)]
+
+
+def test_a_row_that_is_a_batch_of_its_own_is_kept_by_column_whatever_its_values_hold() -> None:
+    batch = pa.record_batch(
+        [
+            pa.array([7]),
+            pa.array([b"\x00"], pa.binary()),
+            _broken_text(),
+            pa.array([-10_000_000], pa.date32()),
+            pa.array([None]),
+        ],
+        ["number", "bytes", "text", "day", "nothing"],
+    )
+    kept = json.loads(element_as_json(batch))
+    assert (kept["number"], kept["bytes"], kept["nothing"]) == (7, {"$base64": "AA=="}, None)
+    assert kept["text"] == {"$base64": "/w=="}
+    assert "$repr" in kept["day"]
+
+
+def _broken_text() -> pa.Array:
+    """A string column whose value is no UTF-8, as Spark may hand it over."""
+    valid = pa.array([b"\xff"], pa.binary())
+    return pa.Array.from_buffers(pa.string(), 1, valid.buffers())

@@ -14,9 +14,9 @@ from typing import Any
 def element_as_json(element: object) -> str:
     """An element as JSON text in ASCII; never raises.
 
-    Rows, named tuples, dataclasses and mappings become objects. Bytes become ``{"$base64": "..."}``, dates and times
-    their ISO text. Whatever JSON has no form for becomes ``{"$repr": "..."}``, and so does the whole of an element
-    that is nested without end.
+    Rows, named tuples, dataclasses, mappings and Arrow batches of one row become objects. Bytes become
+    ``{"$base64": "..."}``, dates and times their ISO text. Whatever JSON has no form for becomes
+    ``{"$repr": "..."}``, and so does the whole of an element that is nested without end.
     """
     try:
         return json.dumps(_plain(element))
@@ -38,9 +38,22 @@ def _plain(value: Any) -> Any:
             return {key if isinstance(key, str) else repr(key): _plain(each) for key, each in value.items()}
         case list() | tuple():
             return _named(value) or [_plain(each) for each in value]
+    if hasattr(value, "num_rows") and value.num_rows == 1:
+        return {name: _cell(value.column(at)) for at, name in enumerate(value.schema.names)}
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return _described(value)
+
+
+def _cell(column: Any) -> Any:
+    """The only value of an Arrow column; bytes of a string that is no UTF-8, and text of what Python cannot hold."""
+    try:
+        return _plain(column[0].as_py())
+    except (ValueError, OverflowError):
+        try:
+            return _plain(column[0].as_buffer().to_pybytes())
+        except AttributeError:
+            return {"$repr": str(column)}
 
 
 def _named(values: Any) -> dict[str, Any] | None:
