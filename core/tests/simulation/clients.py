@@ -16,8 +16,8 @@ class Jitter(Random):
 
     def __init__(self, seed: str, creep_s: float) -> None:
         super().__init__(seed)
-        self._instant_s = 12 * creep_s
-        self._share = 0.6 if creep_s else 0.1
+        self._instant_s = 7 * creep_s
+        self._share = 0.8 if creep_s else 0.1
 
     def uniform(self, a: float, b: float) -> float:
         if self.random() < self._share:

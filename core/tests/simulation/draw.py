@@ -56,7 +56,7 @@ def draw(random: Random) -> Scenario:
         misused=random.random() < 0.2,
         metrics=random.random() < 0.2,
         looks=random.choice([0.02, 0.2, 0.6]),
-        creep_s=random.choice([0.0, 2e-9]),
+        creep_s=random.choice([0.0, 2e-9, 2e-9]),
     )
 
 
