@@ -122,6 +122,18 @@ async def test_dead_letters_are_sent_again_by_a_new_writer(tmp_path: Path, body:
     assert (keys(mended.received)[0] in refused) == (body == "single")
 
 
+async def test_dead_letters_of_single_rows_can_be_sent_without_the_keys_of_their_refusal(tmp_path: Path) -> None:
+    single = {"body": "single", "maxBatchSize": "1"}
+    async with FaultyHttpServer(refuses(4)) as server:
+        await write(sink_to(server, **single, **{"deadLetter.path": str(tmp_path)}), 10)
+    async with FaultyHttpServer() as mended:
+        sink = sink_to(mended, **single, idempotencyKey="false")
+        async with sink.open(states=[as_state(read_dead_letters(tmp_path), sink)]) as writer:
+            await writer.flush(end_of_input=True)
+    assert [request.headers.get("idempotency-key") for request in mended.received] == [None]
+    assert stored_rows(mended) == {4: 1}
+
+
 async def test_a_row_at_fault_fails_the_task_unless_something_else_is_said() -> None:
     async with FaultyHttpServer(refuses(7)) as server:
         with pytest.raises(
