@@ -25,6 +25,16 @@ def test_no_case_that_once_found_something_finds_it_again(case: Case) -> None:
     assert not report.violations, f"{case.found}\n{report}"
 
 
+def test_a_run_has_enough_in_it_to_go_wrong() -> None:
+    runs = [run_seed(seed) for seed in range(1000, 1040)]
+    average = {
+        name: sum(getattr(each, name) for each in runs) / len(runs) for name in ("entries", "requests", "faults")
+    }
+    assert average["entries"] >= 100
+    assert average["requests"] >= 20
+    assert average["faults"] >= 5
+
+
 def test_a_seed_can_be_run_again_exactly() -> None:
     assert run_seed(77) == run_seed(77)
     assert run_seed(77).requests > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import anyio
@@ -83,6 +84,19 @@ async def test_a_cancelled_write_block_has_accepted_a_prefix_that_is_delivered()
         accepted = writer.statistics().accepted
         assert 7 <= accepted < 30
     assert stored(destination) == [*range(1, accepted + 1)]
+
+
+@virtual
+async def test_a_cancelled_write_block_has_published_what_it_accepted() -> None:
+    seen: list[int] = []
+    destination = FakeDestination([Step(latency_s=1.0)] * 99)
+    async with FakeSink(destination).open(small(max_buffered_requests=4)) as writer:
+        with anyio.move_on_after(2.5):
+            await writer.write_block(ListBlock(entries(1, 30), [1] * 30))
+        look = Thread(target=lambda: seen.append(writer.statistics().accepted))  # of any thread but the writer's own
+        look.start()
+        look.join()
+        assert seen == [writer.statistics().accepted]
 
 
 @virtual

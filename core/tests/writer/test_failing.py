@@ -82,6 +82,33 @@ async def test_leaving_raises_a_failure_that_nobody_has_seen() -> None:
 
 
 @virtual
+async def test_a_failure_that_was_raised_once_is_not_raised_by_leaving_or_closing() -> None:
+    destination = FakeDestination([Step(Fault.FATAL)])
+    async with FakeSink(destination).open(small()) as writer:
+        await writer.write_many(entries(1, 3))
+        with pytest.raises(FatalRequestError):
+            await writer.flush(end_of_input=True)
+        await writer.aclose()
+    assert writer.statistics().unacknowledged == 3
+
+
+@virtual
+async def test_a_code_that_no_table_has_is_fatal_for_a_request_with_one_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    destination = FakeDestination()
+    sink = Raising(destination)
+    sink.answer = RequestError("418", "a teapot")
+    async with sink.open(small(max_in_flight_requests=3)) as writer:
+        await writer.write_many(entries(1, 9))
+        with pytest.raises(FatalRequestError, match="418: a teapot"):
+            await writer.flush(end_of_input=True)
+    warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert [each for each in warnings if "'418' is not in its ErrorTable; taken as fatal" in each] == warnings[:1]
+    assert [entry.name for entry in writer.snapshot_state()[0].entries] == [*range(1, 10)]
+
+
+@virtual
 async def test_in_flight_is_released_and_every_entry_stays_in_the_snapshot() -> None:
     destination = FakeDestination([Step(latency_s=9.0), Step(Fault.FATAL, 1.0)])
     async with FakeSink(destination).open(small(max_in_flight_requests=2)) as writer:

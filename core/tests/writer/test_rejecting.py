@@ -10,6 +10,7 @@ import pytest
 
 from asyncsink import (
     AsyncSinkWriter,
+    BufferedRequestState,
     ConversionError,
     ListBlock,
     OversizedEntryError,
@@ -261,3 +262,16 @@ async def test_the_share_is_of_all_that_was_accepted(bad: int, fails: bool) -> N
             await writer.write_many(given)
     assert len(store.letters) == bad
     hold_that_it_adds_up(writer)
+
+
+@virtual
+async def test_the_share_is_of_what_was_restored_too() -> None:
+    states = [BufferedRequestState(tuple(FakeEntry(name) for name in range(91)), (1,) * 91)]
+    config = dropping(max_rejected=0.1, max_batch_size=10, max_buffered_requests=500)
+    async with FakeSink(FakeDestination()).open(config, states) as writer:
+        await writer.write_many([broken(name) for name in range(91, 101)])
+        await writer.flush(end_of_input=True)
+        assert writer.statistics().dropped == 10, "10 of 101: fewer than a tenth, though all that was accepted"
+        await writer.write(broken(101))
+        with pytest.raises(TooManyRejectedError, match="11 of 102 elements"):
+            await writer.flush(end_of_input=True)
