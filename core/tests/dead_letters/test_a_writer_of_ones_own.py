@@ -15,6 +15,7 @@ from asyncsink import (
     DeadLetterQueue,
     EntryBlock,
     InitContext,
+    ListBlock,
     Sink,
     SinkWriter,
     TooManyRejectedError,
@@ -104,8 +105,7 @@ async def test_too_many_letters_fail_it_too() -> None:
     writer = ProducerSink(DeadLetterMemory()).create_writer(CONTEXT)
     with pytest.raises(TooManyRejectedError, match="11 of 100 elements"):
         async with writer:
-            for number in range(100):
-                await writer.write(b"bad %d" % number if number < 11 else b"good")
+            await writer.write_block(ListBlock([b"bad"] * 11 + [b"good"] * 89, [4] * 100))
 
 
 @virtual
