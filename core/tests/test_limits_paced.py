@@ -172,6 +172,61 @@ def test_a_destination_that_takes_nothing_is_left_to_the_backoff() -> None:
     assert sender.strategy.snapshot() == before
 
 
+def test_after_an_outage_small_requests_go_until_one_is_stored_and_then_the_old_rate() -> None:
+    sender = Sender()
+    sender.run(10, 10_000)
+    before, size = sender.strategy.records_per_s, sender.strategy.max_batch_size
+    assert before is not None
+    sender.run(5, 0)
+    assert sender.strategy.max_batch_size == 1
+    assert sender.requests < 500, "and not one for each record"
+    sender.run(2, 10_000)
+    after = sender.strategy.records_per_s
+    assert after == pytest.approx(before, rel=0.15)
+    assert sender.strategy.max_batch_size == pytest.approx(size, rel=0.15)
+    sender.run(2, 10_000)
+    assert sender.accepted >= 0.85 * 2 * 10_000
+
+
+def test_a_destination_that_takes_only_small_requests_any_more_still_gets_some() -> None:
+    sender = Sender()
+    sender.run(10, 100_000)
+    stored = 0
+    for _ in range(20_000):
+        sender.now_s += 0.001
+        info = sender._next()
+        if info is not None:
+            sender.strategy.register_in_flight_request(info)
+            throttled = info.batch_size if info.batch_size > 3 else 0
+            stored += info.batch_size - throttled
+            sender.end(info, throttled, throttled)
+    assert stored > 20
+
+
+def test_a_start_that_is_throttled_sends_less_at_once() -> None:
+    strategy = Sender(initial=40).strategy
+    for size in (40, 20, 10):
+        assert strategy.max_batch_size == size
+        strategy.register_in_flight_request(RequestInfo(size, 100, 0.0))
+        strategy.register_completed_request(ResultInfo(size, 100, size, size, 0.0, 0.0, None))
+
+
+def test_a_destination_that_asks_to_wait_long_is_provoked_seldom() -> None:
+    sender = Sender()
+    sender.run(10, 10_000)
+    for _ in range(2):
+        sender.run(0.5, 1e9)
+        info = RequestInfo(10, 100, sender.now_s)
+        sender.strategy.register_in_flight_request(info)
+        sender.strategy.register_completed_request(ResultInfo(10, 100, 10, 10, info.now_s, sender.now_s, 1.0))
+    cut = sender.strategy.records_per_s
+    sender.run(10, 1e9)
+    rate = sender.strategy.records_per_s
+    assert cut is not None
+    assert rate is not None
+    assert rate <= cut / (1 - CUT), "15 s of rest, where else are 2 s"
+
+
 def test_the_curve_starts_below_its_level_rests_at_it_and_doubles_within_five_seconds() -> None:
     curve = Curve(1000.0, 10.0, 2.0)
     assert curve.rate(10.0) == pytest.approx(1000 * (1 - CUT))

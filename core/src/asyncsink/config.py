@@ -60,7 +60,7 @@ class AsyncSinkWriterConfig:
     :param max_record_size_in_bytes: bytes an entry
     :param request_timeout_s: seconds after which an answer is no longer waited for
     :param fail_on_timeout: whether the writer fails then; it sends the request again otherwise
-    :param rate_limit: how the requests under way adapt to what the service bears
+    :param rate_limit: how the load adapts to what the service bears; by default a rate that is found
     :param retry: what follows a failure
     :param on_rejected: what follows an element that can never be delivered: the writer fails, keeps it in
         `dead_letters`, or drops it and counts it
@@ -84,7 +84,7 @@ class AsyncSinkWriterConfig:
     max_record_size_in_bytes: int = 1 * MiB
     request_timeout_s: float = 60.0
     fail_on_timeout: bool = False
-    rate_limit: RateLimit = field(default_factory=RateLimit.aimd)
+    rate_limit: RateLimit = field(default_factory=RateLimit.paced)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     on_rejected: OnRejected = "fail"
     max_rejected: float = 0.1
@@ -101,7 +101,7 @@ class AsyncSinkWriterConfig:
             elif each.name.startswith("max_") and each.name != "max_rejected":
                 _check_number(each.name, value, whole=True)
         if not isinstance(self.rate_limit, RateLimit):
-            raise ConfigurationError(f"rate_limit = {self.rate_limit!r} is no RateLimit; use RateLimit.aimd()")
+            raise ConfigurationError(f"rate_limit = {self.rate_limit!r} is no RateLimit; use RateLimit.paced()")
         if not isinstance(self.retry, RetryPolicy):
             raise ConfigurationError(f"retry = {self.retry!r} is no RetryPolicy; use RetryPolicy(...)")
         if not isinstance(self.fail_on_timeout, bool):

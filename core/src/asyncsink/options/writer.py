@@ -91,9 +91,9 @@ class WriterOptions(ConnectorOptions):
     )
     rate_limit: str | None = option(
         None,
-        doc="How what is under way adapts to what the service bears: aimd starts with all concurrency, flink with a "
-        "single batch, paced finds a rate, adaptive follows the round trip, fixed keeps the rates below, none does "
-        "not limit; or a RateLimitingStrategy of your own as package.module:Class.",
+        doc="How the load adapts to what the service bears: paced, the default, finds a rate; aimd starts with all "
+        "concurrency, flink with a single batch, adaptive follows the round trip, fixed keeps the rates below, none "
+        "does not limit; or a RateLimitingStrategy of your own as package.module:Class.",
     )
     rate_limit_requests_per_second: float | None = option(
         None,
