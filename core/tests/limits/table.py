@@ -53,10 +53,10 @@ limiter of its own, as in a process of its own, unless they share one. Wanted of
 
 The first three are taken after a warm-up and without the 5 s after each change of capacity. **Bold figures miss** what
 is wanted. *Start* says how many seconds' worth of capacity was throttled in the first 5 s, and when 90 % was reached
-first. Parameters were tuned on the other scenarios, never on those that are held out. What an earlier version of `paced`
-missed in two of the latter, an outage and hints of whole seconds, was known when scenarios like them were added to tune on:
-these two judge it less strictly. `fixed` knows the capacity at the start and is not told of changes; `none` is left out
-where there are many writers.
+first. Parameters were tuned on the other scenarios, never on those that are held out. What an earlier `paced` missed in
+two of the latter, an outage and hints of whole seconds, was known when scenarios like them were added to tune on: these
+two judge it less strictly. `fixed` knows the capacity at the start and is not told of changes; `none` is left out where
+there are many writers.
 
 `tox run -e limits` measures anew and draws it all: offered, accepted, throttled and the limit over time.
 
