@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import FrozenInstanceError, fields, replace
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,6 +112,13 @@ def test_dead_letters_need_a_place() -> None:
         "on_rejected = 'dead_letter' needs to know where dead letters go; set dead_letters, such as "
         "DeadLetterFiles(path)"
     )
+
+
+@pytest.mark.parametrize("place", ["/data/dead", Path("/data/dead"), {}])
+def test_a_place_for_dead_letters_is_a_store_and_no_path(place: Any) -> None:
+    told = f"dead_letters is of type {type(place).__name__}, which is no DeadLetterStore; give DeadLetterFiles(path)"
+    assert message(on_rejected="dead_letter", dead_letters=place) == told
+    assert message(dead_letters=place) == told, "also where none are wanted yet"
 
 
 def test_the_order_is_none_or_that_of_keys() -> None:

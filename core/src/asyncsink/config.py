@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from math import inf, isnan
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from asyncsink.errors import ConfigurationError
@@ -127,6 +128,13 @@ class AsyncSinkWriterConfig:
         share = self.max_rejected
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ConfigurationError(f"max_rejected = {share!r} must be a share between 0 and 1")
+        store: Any = self.dead_letters
+        # By its method, as importing the protocol costs more than it is worth; pathlib's paths have one like it.
+        if store is not None and (isinstance(store, PathLike) or not callable(getattr(store, "open", None))):
+            raise ConfigurationError(
+                f"dead_letters is of type {type(store).__name__}, which is no DeadLetterStore; "
+                "give DeadLetterFiles(path)"
+            )
         if self.on_rejected == "dead_letter" and self.dead_letters is None:
             raise ConfigurationError(
                 "on_rejected = 'dead_letter' needs to know where dead letters go; "
