@@ -47,6 +47,14 @@ def test_the_page_is_what_the_generator_makes() -> None:
     assert page == made, "run: python docs/reference/generate.py"
 
 
+def test_the_page_has_every_connector_of_the_repository() -> None:
+    # The generator knows those that are installed: run where none is, it would make a page without options.
+    page = (DOCS / "reference" / "options.md").read_text()
+    names = [each.parent.name for each in (DOCS.parent / "connectors").glob("*/pyproject.toml")]
+    assert names
+    assert [name for name in names if f"\n## asyncsink.{name}\n" not in page] == []
+
+
 @pytest.mark.parametrize(("connector", "row", "alias"), rows(), ids=lambda value: getattr(value, "name", value))
 def test_an_alias_reads_as_its_option(connector: str, row: OptionInfo, alias: str) -> None:
     name, unit = re.fullmatch(r"(\S+)(?: \((\w+)\))?", alias).groups()  # type: ignore[union-attr]
