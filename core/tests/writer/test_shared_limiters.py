@@ -141,3 +141,37 @@ async def test_one_writer_is_given_the_outage_that_the_other_met() -> None:
         await anyio.sleep_until(19.9)
         assert len(destination.requests) == 1
     assert {each.started_s for each in destination.requests[1:]} == {20.0}
+
+
+@virtual
+async def test_a_writer_with_much_to_send_does_not_keep_the_common_limit_from_the_other() -> None:
+    destination, clients = FakeDestination(), Clients()
+    destination.script([], then=Step(latency_s=1.0))
+    config = small(max_in_flight_requests=2, max_buffered_requests=100, rate_limit=RateLimit.aimd(initial=3, ceiling=3))
+    async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
+        await one.write_many(entries(1, 60))
+        await settled()
+        await two.write_many(entries(101, 106))
+        await two.flush(end_of_input=True)
+        assert batches(destination)[:5] == [[1, 2, 3], [101, 102, 103], [4, 5, 6], [104, 105, 106], [7, 8, 9]]
+        await one.flush(end_of_input=True)
+
+
+@virtual
+async def test_a_failure_that_only_a_closed_writer_had_met_takes_no_time_from_the_other() -> None:
+    destination, clients = FakeDestination(), Clients()
+    config = small(retry=RetryPolicy(timeout_s=60.0, initial_backoff_s=0.1, max_backoff_s=5.0))
+    async with sharing(clients, destination, config, 1) as two:
+        await two.write(FakeEntry(0))
+        await two.flush(end_of_input=True)
+        destination.script([], then=Step(Fault.THROTTLED))
+        async with sharing(clients, destination, config, 2) as one:
+            await one.write_many(entries(1, 3))
+            await anyio.sleep(1.0)
+            with pytest.warns(ResourceWarning, match="3 unacknowledged"):
+                await one.aclose()
+        await anyio.sleep(3600.0)
+        destination.script([Step(Fault.THROTTLED)], then=Step(Fault.OK))
+        await two.write_many(entries(11, 13))
+        await two.flush(end_of_input=True)
+    assert stored(destination) == [0, 11, 12, 13]

@@ -167,9 +167,10 @@ class Limiter:
         self._members[plan] = shrunk
 
     def leave(self, plan: Callable[[], None]) -> None:
-        """Forget a writer: it is neither told nor woken any more."""
+        """Forget a writer: it is neither told nor woken any more, and a failure that only it had met is no one's."""
         self._members.pop(plan, None)
         self.waiting.pop(plan, None)
+        self.reset_time()
 
     @property
     def has_waiting(self) -> bool:
@@ -225,7 +226,7 @@ class Limiter:
         return inf if self.failing_since_s is None else self.failing_since_s + self._retry.timeout_s
 
     def reset_time(self) -> None:
-        """Give the destination its whole time again: a new writer, such as a repeated task, takes over."""
+        """Give the destination its whole time again if nobody tries it: a writer has left, or a new one takes over."""
         if not self.in_flight and not self.waiting:
             self.failing_since_s = None
 

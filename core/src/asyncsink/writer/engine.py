@@ -227,14 +227,15 @@ class Engine:
         )
 
     def go_on(self, lane: Lane) -> None:
-        """A request of this lane has ended: send what has become possible, here and in other writers."""
+        """A request of this lane has ended: send what has become possible, in other writers and here."""
         if lane.count or lane.sealed:
             self.ready[lane] = None
         elif lane.route is not None and lane.is_idle:
             self._drop(lane)
-        self.plan()
+        # Who has waited goes first: this writer would take what it has just given back, for as long as it has work.
         if lane.scope.limiter.waiting:
             lane.scope.limiter.wake(self.plan_again)
+        self.plan()
         if self._changed is not None:
             self.notify()
 
