@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from asyncsink import Failure, FailureKind, FatalRequestError, RequestEntries, RequestError, RequestResult
+from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink
 
 from .harness import entries, settled, small, virtual
+from .rejected import keeping
 
 SOON: Any = "soon"
+SOME: Any = 404
+ODD: Any = b"because"
 
 
 class Broken(FakeSink):
@@ -44,17 +48,25 @@ ANSWERS: dict[str, tuple[RequestResult | RequestError, str]] = {
     "wait-of-a-failed-entry": (RequestResult({0: Failure("InternalError", retry_after_s=SOON)}), "ValueError.*soon"),
     "wait-of-a-throttled-request": (RequestError("Throttled", "", SOON), "TypeError"),
     "wait-of-a-failed-request": (RequestError("Unavailable", "", SOON), "TypeError"),
+    "code-of-an-entry": (
+        RequestResult({1: Failure(SOME, kind=FailureKind.REJECTED)}),
+        "TypeError: a Failure has a code",
+    ),
+    "message-of-an-entry": (RequestResult({1: Failure("no", ODD, FailureKind.REJECTED)}), "TypeError: a Failure has"),
+    "code-of-a-request": (RequestError(SOME), "TypeError: a RequestError has a code"),
+    "message-of-a-request": (RequestError("Rejected", ODD), "TypeError: a RequestError has a code or a message"),
     "no-failure": (RequestResult({0: SOON}), "AttributeError"),
 }
 
 
+@pytest.mark.parametrize("mode", ["fail", "dead_letter"])
 @pytest.mark.parametrize("which", ANSWERS)
 @virtual
-async def test_the_writer_fails_and_its_snapshot_holds_every_unacknowledged_entry(which: str) -> None:
+async def test_the_writer_fails_and_its_snapshot_holds_every_unacknowledged_entry(which: str, mode: str) -> None:
     answer, text = ANSWERS[which]
     sink = Broken(FakeDestination())
     sink.answer = RequestResult.OK
-    async with sink.open(small()) as writer:
+    async with sink.open(small() if mode == "fail" else keeping(DeadLetterMemory())) as writer:
         await writer.write_many(entries(1, 3, route="a"))
         await writer.flush(end_of_input=True)
         sink.answer = answer

@@ -52,6 +52,8 @@ class Judge:
         if isinstance(answer, RequestResult):
             return self._judge_result(answer, count)
         if isinstance(answer, RequestError):
+            if not _is_told(answer):
+                return Outcome(FailureKind.FATAL, "TypeError", _untold("RequestError"))
             kind = self._errors.kind_of(answer.code)
             if kind is None:
                 self._warn(answer.code, "fatal, as its outcome for a whole request cannot be told")
@@ -66,6 +68,8 @@ class Judge:
         if outside is not None:
             wrong = IndexError(f"the answer names entry {outside!r} of a request of {count} entries")
             return Outcome(FailureKind.FATAL, "IndexError", wrong)
+        if not all(map(_is_told, result.failed.values())):
+            return Outcome(FailureKind.FATAL, "TypeError", _untold("Failure"))
         outcome = Outcome()
         for index, failure in result.failed.items():
             kind = failure.kind or self._errors.kind_of(failure.code)
@@ -88,3 +92,11 @@ class Judge:
 
 def _is_index(index: Any, count: int) -> bool:
     return isinstance(index, int) and not isinstance(index, bool) and 0 <= index < count
+
+
+def _is_told(failure: Failure | RequestError) -> bool:
+    return isinstance(failure.code, str) and isinstance(failure.message, str)
+
+
+def _untold(what: str) -> TypeError:
+    return TypeError(f"a {what} has a code or a message that is no str; a connector must give both as text")

@@ -111,11 +111,12 @@ class Rejections:
             engine.accounting.dropped += len(run)
             engine.size_in_bytes -= run.size_in_bytes
             return
+        # Held first: a route's own code may raise while its letter is made, and nothing may be lost by that.
+        engine.condemned.extend(run.take([index], run.attempts, None) for index in range(run.start, run.stop))
         letters = [
             self._letter(run, index, lane, failure, reason)
             for index, failure in zip(range(run.start, run.stop), failures, strict=True)
         ]
-        engine.condemned.extend(run.take([index], run.attempts, None) for index in range(run.start, run.stop))
         assert self._queue is not None
         self._queue.put(letters)
 
