@@ -35,7 +35,12 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant("age-timer-sends-nothing", "timekeeper", "lane.due_before = engine.next_sequence", "pass"),
     Mutant("full-buffer-waits", "engine", "while not self.in_flight and self._is_full()", "while False"),
-    Mutant("no-plan-after-an-answer", "engine", "self._drop(lane)\n        self.plan()", "self._drop(lane)"),
+    Mutant(
+        "no-plan-after-an-answer",
+        "engine",
+        "lane.scope.limiter.wake(self.plan_again)\n        self.plan()",
+        "lane.scope.limiter.wake(self.plan_again)",
+    ),
     Mutant("one-too-many-in-flight", "dispatch", "len(self.in_flight) >= most", "len(self.in_flight) > most"),
     Mutant("scope-takes-every-slot", "dispatch", "max(1, self._most_requests - 1)", "10**9"),
     Mutant(
@@ -74,7 +79,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "                    pass",
     ),
     Mutant("newest-of-a-key-first", "keyed", "extendleft(reversed(entries))", "extend(entries)"),
-    Mutant("halves-of-a-key-at-once", "settlement", "            second.after = first.id\n", ""),
+    Mutant("halves-of-a-key-at-once", "settlement", "            second.after = first.path\n", ""),
     Mutant("half-lost", "settlement", "        for half in (first, second):\n", "        for half in (first,):\n"),
     Mutant("halves-with-one-id", "request", "(*self.path, which)", "(*self.path, 0)"),
     Mutant(

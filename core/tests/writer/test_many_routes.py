@@ -6,11 +6,33 @@ from typing import Any
 
 import pytest
 
+from asyncsink import RateLimit, RequestInfo, ResultInfo
+from asyncsink.limits import NoRateLimitingStrategy
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
 
 from .harness import settled, small, stored, virtual
 
 MANY = [FakeEntry(number, route=number) for number in range(2000)]
+
+
+class One(NoRateLimitingStrategy):
+    """One request at a time; counts how often it is asked."""
+
+    asked = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_flight = 0
+
+    def register_in_flight_request(self, info: RequestInfo) -> None:
+        self._in_flight += 1
+
+    def register_completed_request(self, info: ResultInfo) -> None:
+        self._in_flight -= 1
+
+    def should_block(self, info: RequestInfo) -> bool:
+        One.asked += 1
+        return self._in_flight > 0
 
 
 def one_scope(destination: FakeDestination) -> FakeSink:
@@ -65,3 +87,20 @@ async def test_a_lane_lives_while_an_entry_of_it_waits_alone_and_goes_with_it() 
         await writer.flush(end_of_input=True)
         assert writer._engine.lanes == {}
     assert stored(destination) == [1]
+
+
+@virtual
+async def test_a_strategy_that_blocks_one_lane_of_a_scope_is_not_asked_of_a_thousand_more() -> None:
+    destination, One.asked = FakeDestination(), 0
+    config = small(
+        max_batch_size=10,
+        max_in_flight_requests=4,
+        max_buffered_requests=3000,
+        rate_limit=RateLimit.custom(f"{__name__}:One"),
+    )
+    async with one_scope(destination).open(config) as writer:
+        await writer.write_many(MANY)
+        await writer.flush(end_of_input=True)
+    assert sorted(stored(destination)) == [*range(2000)]
+    assert destination.peak_in_flight == 1
+    assert One.asked < 100 * len(MANY)

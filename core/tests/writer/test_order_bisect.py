@@ -8,10 +8,11 @@ import anyio
 import pytest
 
 from asyncsink import RequestEntries, RequestResult
+from asyncsink.writer.request import InFlightRequest
 from asyncsink_testing import FakeClient, FakeDestination, Fault, Step
 
 from .harness import settled, virtual
-from .keyed import AtomicSink, KeyedSink, check_order, keyed, of, said
+from .keyed import AtomicSink, KeyedEntry, KeyedSink, check_order, keyed, of, said
 
 SLOW = Step(latency_s=1.0)
 REFUSED = Step(Fault.REJECTED)
@@ -143,3 +144,26 @@ async def test_a_snapshot_between_two_halves_has_both_in_order() -> None:
         assert list(writer.snapshot_state()[0].entries) == given
         await anyio.sleep(1.0)
         assert list(writer.snapshot_state()[0].entries) == given[2:]
+
+
+@virtual
+async def test_halves_that_wait_are_compared_with_those_of_their_own_request_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+    is_part_of = InFlightRequest.is_part_of
+
+    def counted(self: InFlightRequest[Any], path: tuple[int, ...]) -> bool:
+        compared.append(self.number)
+        return is_part_of(self, path)
+
+    monkeypatch.setattr(InFlightRequest, "is_part_of", counted)
+    destination = FakeDestination()
+    destination.script([], then=REFUSED)
+    limits = {"max_in_flight_requests": 20, "max_buffered_requests": 400, "max_batch_size": 16}
+    async with AtomicSink(destination).open(keyed(**DROP | limits)) as writer:
+        for number in range(20):
+            await writer.write_many([KeyedEntry(100 * number + at, number) for at in range(16)])
+        await writer.flush(end_of_input=True)
+        assert writer.statistics().dropped == 320
+    assert len(compared) < 200 * len(destination.requests)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,10 @@ from asyncsink.writer.scope import Scope
 if TYPE_CHECKING:
     from asyncsink.writer.engine import Engine
     from asyncsink.writer.workers import Workers
+
+
+MAX_BLOCKED = 16
+"""Lanes of a scope whose requests are blocked before a plan asks for no other of it: there may be 100 000."""
 
 
 class Verdict(Enum):
@@ -48,21 +51,22 @@ class Dispatcher:
         ready, most = self.ready, self._most_requests
         first = self.starts
         held: set[Scope] = set()
+        blocked: dict[Scope, int] = {}
         if len(ready) == 1 and len(self.in_flight) < most:  # as in most writers, and at each of their requests
             (lane,) = ready
-            self._take_turn(lane, held)
+            self._take_turn(lane, held, blocked)
             return self.starts > first
         before = -1
         while before < self.starts and len(self.in_flight) < most:
             before = self.starts
             for lane in list(ready):
-                if len(self.in_flight) >= most:
+                if len(self.in_flight) >= most or (held and not self._lanes.many_scopes):
                     break
                 if not held or lane.scope not in held:
-                    self._take_turn(lane, held)
+                    self._take_turn(lane, held, blocked)
         return self.starts > first
 
-    def _take_turn(self, lane: Lane, held: set[Scope]) -> None:
+    def _take_turn(self, lane: Lane, held: set[Scope], blocked: dict[Scope, int]) -> None:
         verdict = self._send_next(lane)
         while verdict is Verdict.SENT and len(self.ready) == 1 and len(self.in_flight) < self._most_requests:
             verdict = self._send_next(lane)
@@ -70,6 +74,10 @@ class Dispatcher:
             del self.ready[lane]
         elif verdict is Verdict.SCOPE_HELD:
             held.add(lane.scope)
+        elif verdict is Verdict.LANE_BLOCKED:
+            blocked[lane.scope] = blocked.get(lane.scope, 0) + 1
+            if blocked[lane.scope] == MAX_BLOCKED:
+                held.add(lane.scope)
         elif verdict is Verdict.SENT and len(self.ready) > 1:
             # Its next turn comes after all the others'; who has to wait keeps its place.
             del self.ready[lane]
@@ -136,13 +144,19 @@ class Dispatcher:
 
     def _next_sealed(self, lane: Lane) -> InFlightRequest[Any] | None:
         """The first sealed request that need not wait for another; one that does keeps its keys back and no others."""
-        free = (each for each in lane.sealed if each.after is None or not self._is_after_another(lane, each))
-        return next(free, None)
-
-    def _is_after_another(self, lane: Lane, request: InFlightRequest[Any]) -> bool:
-        """Whether the other half of a request, which shares a key with this one, has yet to be settled."""
-        other = request.after or ""
-        return any(each.is_or_is_part_of(other) for each in chain(lane.sealed, self.in_flight.values()))
+        before: dict[int, list[InFlightRequest[Any]]] = {}
+        for each in lane.sealed:
+            if each.after is None:
+                return each
+            if not before:
+                for request in self.in_flight.values():
+                    before.setdefault(request.number, []).append(request)
+            # Halves of one request stand in their order, so that what has to come first has been met by now.
+            parts = before.setdefault(each.number, [])
+            if not any(part.is_part_of(each.after) for part in parts):
+                return each
+            parts.append(each)
+        return None
 
     def _is_due(self, lane: Lane, most: int) -> bool:
         count = lane.count

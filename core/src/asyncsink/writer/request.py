@@ -22,7 +22,7 @@ class InFlightRequest(RequestEntries[EntryT]):
 
     :ivar number: of the id among those of its writer; a sealed resend keeps it, and so do the parts of a request that
         was bisected, which differ by their `path`
-    :ivar after: the id of the other half, which has to be settled first as both hold entries of one key
+    :ivar after: the path of the other half, which has to be settled first as both hold entries of one key
     :ivar sealed: its outcome was unknown once, so it is only ever sent again as it is
     :ivar failing_since_s: when its outcome first was unknown
     :ivar over: it has ended for the writer, though the connector may still be at work on it
@@ -58,7 +58,7 @@ class InFlightRequest(RequestEntries[EntryT]):
         self.number = number
         self.sealed = False
         self.path: tuple[int, ...] = ()
-        self.after: str | None = None
+        self.after: tuple[int, ...] | None = None
         self.failing_since_s: float | None = None
         self.over = False
         self.start = self.scope_start = 0
@@ -90,9 +90,9 @@ class InFlightRequest(RequestEntries[EntryT]):
         half.after = self.after
         return half
 
-    def is_or_is_part_of(self, id: str) -> bool:
-        """Whether this is the request of that id, or what bisecting has left of it."""
-        return self.id == id or self.id.startswith(f"{id}/")
+    def is_part_of(self, path: tuple[int, ...]) -> bool:
+        """Whether this is the part of that path of its number, or what bisecting has left of it."""
+        return self.path[: len(path)] == path
 
     @property
     def id(self) -> str:

@@ -142,7 +142,7 @@ class Settlement:
         if lane.share_a_key(*parts):
             # Sealed, so that no entry of the first can return to the buffer and be overtaken by the second.
             first.sealed = second.sealed = True
-            second.after = first.id
+            second.after = first.path
         for half in (first, second):
             self._engine.seal(half)
 
@@ -218,7 +218,8 @@ class Settlement:
     def _unseal_followers(self, request: InFlightRequest[Any]) -> None:
         """Entries of a first half are in the buffer again, so what has to come after them goes behind them there."""
         lane = request.lane
-        for each in [each for each in lane.sealed if each.after and request.is_or_is_part_of(each.after)]:
+        parts = [each for each in lane.sealed if each.number == request.number]
+        for each in [each for each in parts if each.after is not None and request.is_part_of(each.after)]:
             lane.sealed.remove(each)
             each.sealed = False
             self._engine.put_back(each)

@@ -108,7 +108,7 @@ def _oversized(failed: list[Failed], limit: int) -> list[Failed]:
     for at, (run, failures) in enumerate(failed):
         large = [index for index in run.block.oversized(limit) if run.start <= index < run.stop]
         if large:
-            rest = [index for index in range(run.start, run.stop) if index not in large]
+            rest = sorted({*range(run.start, run.stop)}.difference(large))
             text = f"max_record_size_in_bytes = {limit}; raise the limit if the service allows"
             said = [f"a replacement has {run.block.size_in_bytes(i, i + 1)} bytes, more than {text}" for i in large]
             taken = run.take(large, run.attempts, run.failed_ms)

@@ -122,9 +122,9 @@ class Timekeeper:
         return min(times)
 
     def _sealed_until_s(self, lane: Lane) -> float:
-        """When the time of the sealed request that goes next is up."""
-        since_s = lane.sealed[0].failing_since_s
-        return inf if since_s is None else since_s + self._engine.config.retry.timeout_s
+        """When the time of the first of its sealed requests is up; a later one may have begun to fail before."""
+        since_s = (each.failing_since_s for each in lane.sealed if each.failing_since_s is not None)
+        return min(since_s, default=inf) + self._engine.config.retry.timeout_s
 
     def _ring(self) -> None:
         engine = self._engine
