@@ -150,6 +150,20 @@ def test_after_a_failed_write_the_next_goes_to_a_new_file(tmp_path: Path, monkey
     assert names([*read_dead_letters(tmp_path)]) == [1, 3]
 
 
+def test_a_file_whose_name_may_not_be_durable_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = iter(["a.jsonl", "b.jsonl"])
+    folder = AppendingFolder(tmp_path, lambda: next(given))
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncsink.dead_letters.folders.sync_folder", lambda path: _disk_full(0, b""))
+        with pytest.raises(OSError, match="No space left"):
+            folder.write(b"1\n")
+    folder.write(b"2\n")
+    folder.close()
+    assert (tmp_path / "b.jsonl").read_bytes() == b"2\n"
+
+
 def _disk_full(file: int, data: bytes) -> int:
     raise OSError(28, "No space left on device")
 

@@ -40,11 +40,11 @@ class AppendingFolder:
 
     def write(self, data: bytes) -> None:
         with self._lock:
-            if self._file is None:
-                make_folder(self._folder)
-                self._file = _create(self._folder / self._name_of())
-                sync_folder(self._folder)
             try:
+                if self._file is None:
+                    make_folder(self._folder)
+                    self._file = _create(self._folder / self._name_of())
+                    sync_folder(self._folder)
                 _write_all(self._file, data)
                 os.fsync(self._file)
             except OSError:

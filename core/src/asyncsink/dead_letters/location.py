@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from asyncsink.errors import ConfigurationError
 
-_USER_INFO: Final = re.compile(r"(?<=://)[^/@]*@")
+_USER_INFO: Final = re.compile(r"(?<=://)[^/]*@")
 _QUERY: Final = re.compile(r"\?.*")
 _SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
 _LOCAL: Final = re.compile(r"(?:file|local):(?://(?:localhost)?)?(?=/)", re.IGNORECASE)
