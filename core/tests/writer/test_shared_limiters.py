@@ -153,6 +153,7 @@ async def test_a_writer_with_much_to_send_does_not_keep_the_common_limit_from_th
         await settled()
         await two.write_many(entries(101, 106))
         await two.flush(end_of_input=True)
+        await settled()
         assert batches(destination)[:5] == [[1, 2, 3], [101, 102, 103], [4, 5, 6], [104, 105, 106], [7, 8, 9]]
         await one.flush(end_of_input=True)
 
