@@ -180,7 +180,7 @@ class Engine:
             while not self.in_flight and self._is_full() and self._dispatch.send_oldest():
                 sent = self._dispatch.send_ready() or True
         except Exception as error:
-            self._fail_planning(error)
+            self.fail_planning(error)
             return
         if self.time.is_resting or not self.in_flight:
             self.time.rest_or_work()
@@ -193,12 +193,13 @@ class Engine:
         try:
             sent = self.is_open and not self.in_flight and self._dispatch.send_oldest()
         except Exception as error:
-            self._fail_planning(error)
+            self.fail_planning(error)
             return
         if sent:
             self.plan()
 
-    def _fail_planning(self, error: Exception) -> None:
+    def fail_planning(self, error: Exception) -> None:
+        """Fail with what a strategy, or a fault of ours, has raised: nobody may hang on either."""
         if isinstance(error, DeliveryError):
             self.fail(error, error.__cause__)
             return

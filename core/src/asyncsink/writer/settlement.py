@@ -292,7 +292,8 @@ class Settlement:
     def _unavailable(self, for_s: float, cause: BaseException | None) -> DeliveryError:
         error = DestinationUnavailableError(
             f"the destination has taken nothing for {for_s:.1f} s (retry.timeout_s = {self._retry.timeout_s:g}); "
-            f"the last failure was {_said(cause)}"
+            f"the last failure was {_said(cause).rstrip('.')}. See to it that it can be reached and has room, or raise "
+            "retry.timeout_s"
         )
         error.__cause__ = cause
         return error

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from asyncsink.errors import FatalRequestError
 from asyncsink.writer.request import InFlightRequest
 
 if TYPE_CHECKING:
@@ -139,8 +138,8 @@ class Timekeeper:
             engine.plan()
             self._watch(now_s)
             engine.notify()
-        except Exception as error:  # a strategy's: the writer must neither hang nor lose its alarm over it
-            engine.fail(FatalRequestError(f"{type(error).__name__} while planning requests: {error}"), error)
+        except Exception as error:  # the writer must neither hang nor lose its alarm over it
+            engine.fail_planning(error)
 
     def _expire(self, now_s: float) -> None:
         """Cut the requests whose time is up; their outcome is unknown, and a late answer may still tell it."""

@@ -390,7 +390,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._engine.fail(
             StalledError(
                 f"nothing was acknowledged for {for_s:.1f} s (stall_timeout_s = {self._config.stall_timeout_s:g}), "
-                f"though entries wait: {self._told()}"
+                f"though entries wait: {self._told()}. See whether the destination answers, or raise stall_timeout_s"
             )
         )
 
