@@ -34,7 +34,7 @@ def test_the_defaults_are_upstreams_with_a_shorter_timeout() -> None:
     assert (config.max_batch_size, config.max_in_flight_requests, config.max_buffered_requests) == (500, 50, 10_000)
     assert (config.max_batch_size_in_bytes, config.max_buffered_size_in_bytes) == (5 * MiB, 64 * MiB)
     assert (config.max_time_in_buffer_s, config.max_record_size_in_bytes) == (5.0, 1024 * KiB)
-    assert (config.request_timeout_s, config.rate_limit, config.on_rejected) == (60.0, RateLimit.paced(), "fail")
+    assert (config.request_timeout_s, config.rate_limit, config.on_rejected) == (60.0, RateLimit.aimd(), "fail")
     assert config.retry == RetryPolicy(
         max_attempts=10, timeout_s=900.0, initial_backoff_s=0.1, max_backoff_s=30.0, retry_after_cap_s=300.0
     )
@@ -149,7 +149,7 @@ def test_failing_on_a_timeout_is_yes_or_no() -> None:
 
 
 def test_rate_limit_and_retry_must_be_descriptions() -> None:
-    assert message(rate_limit="aimd") == "rate_limit = 'aimd' is no RateLimit; use RateLimit.paced()"
+    assert message(rate_limit="aimd") == "rate_limit = 'aimd' is no RateLimit; use RateLimit.aimd()"
     assert message(retry=3) == "retry = 3 is no RetryPolicy; use RetryPolicy(...)"
 
 

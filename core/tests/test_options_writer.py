@@ -177,7 +177,7 @@ FIXED = "rateLimit.requestsPerSecond, rateLimit.requestsPerMinute, rateLimit.rec
         (
             {"rateLimit.writers": "5"},
             (
-                "option 'rateLimit.writers' is of a fixed rate, but the rate limit is 'paced'; leave it out, or "
+                "option 'rateLimit.writers' is of a fixed rate, but the rate limit is 'aimd'; leave it out, or "
                 f"give rateLimit=fixed and one of {FIXED}"
             ),
         ),

@@ -30,6 +30,8 @@ have it: `retry.timeout_s`. Secrets are never shown, in no plan, log or error.
 def page() -> str:
     """The whole page, for the connectors that are installed."""
     names = [each.name for each in available()]
+    if not names:
+        raise SystemExit("no connector is installed, so the page would be empty; install them: pip install -e ...")
     return "\n".join([HEAD, *(part for name in names for part in connector(name))]).rstrip() + "\n"
 
 

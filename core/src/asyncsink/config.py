@@ -85,7 +85,7 @@ class AsyncSinkWriterConfig:
     max_record_size_in_bytes: int = 1 * MiB
     request_timeout_s: float = 60.0
     fail_on_timeout: bool = False
-    rate_limit: RateLimit = field(default_factory=RateLimit.paced)
+    rate_limit: RateLimit = field(default_factory=RateLimit.aimd)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     on_rejected: OnRejected = "fail"
     max_rejected: float = 0.1
@@ -102,7 +102,7 @@ class AsyncSinkWriterConfig:
             elif each.name.startswith("max_") and each.name != "max_rejected":
                 _check_number(each.name, value, whole=True)
         if not isinstance(self.rate_limit, RateLimit):
-            raise ConfigurationError(f"rate_limit = {self.rate_limit!r} is no RateLimit; use RateLimit.paced()")
+            raise ConfigurationError(f"rate_limit = {self.rate_limit!r} is no RateLimit; use RateLimit.aimd()")
         if not isinstance(self.retry, RetryPolicy):
             raise ConfigurationError(f"retry = {self.retry!r} is no RetryPolicy; use RetryPolicy(...)")
         if not isinstance(self.fail_on_timeout, bool):
