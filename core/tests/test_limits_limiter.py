@@ -196,10 +196,10 @@ def test_waking_calls_every_waiting_writer_once_but_the_one_that_wakes() -> None
     shared.wake(plans[0])
     shared.wake(plans[0])
     assert called == [1]
-    assert shared.has_waiting
+    assert shared.waiting
     shared.wake(plans[2])
     assert called == [1, 0]
-    assert not shared.has_waiting
+    assert not shared.waiting
 
 
 @given(st.integers(1, 10_000), st.integers())
@@ -232,3 +232,18 @@ def test_beyond_its_bound_a_cache_forgets_the_idle_limiter_that_was_unused_longe
     assert len(cache) == 2
     assert cache.limiter("busy", CONFIG) is busy
     assert cache.limiter("idle", CONFIG) is not idle
+
+
+def test_what_a_custom_strategy_is_made_with_is_not_shown() -> None:
+    limit = RateLimit.custom("package.module:Class", path="/x", token="s3cret")
+    assert "s3cret" not in repr(limit)
+    assert dict(limit.args) == {"path": "/x", "token": "s3cret"}
+
+
+def test_a_cache_forgets_no_limiter_that_a_writer_belongs_to() -> None:
+    cache, config = LimiterCache(max_scopes=2), AsyncSinkWriterConfig()
+    kept = cache.limiter("a", config)
+    kept.join(print, lambda limiter: None)
+    for scope in "bcd":
+        cache.limiter(scope, config)
+    assert cache.limiter("a", config) is kept

@@ -31,5 +31,5 @@ def test_the_strategy_loads_by_its_path_and_waits_longer_after_a_throttle(
 def test_the_page_names_every_kind() -> None:
     text = DOCUMENT.read_text()
     assert [kind for kind in ("paced", "aimd", "flink", "adaptive", "fixed", "none") if f"| `{kind}`" not in text] == []
-    assert AsyncSinkWriterConfig().rate_limit == RateLimit.paced()
-    assert "`paced`, the default" in text
+    assert AsyncSinkWriterConfig().rate_limit == RateLimit.aimd()
+    assert "`aimd`, the default" in text

@@ -223,7 +223,7 @@ def test_a_storm_in_real_time_loses_nothing_and_leaves_every_counter_at_zero() -
             assert (told.buffered_entries, told.in_flight_entries, told.in_flight_requests) == (0, 0, 0)
             assert (told.size_in_bytes, engine.waiting_count, engine.lanes, engine.parked) == (0, 0, {}, [])
             for limiter in clients.cache._limiters.values():
-                assert (limiter.in_flight, limiter.has_waiting) == (0, False)
+                assert (limiter.in_flight, limiter.waiting) == (0, {})
 
     anyio.run(main)
     assert set(stored(destination)) == set(range(600))

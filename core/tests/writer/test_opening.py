@@ -167,4 +167,4 @@ def test_a_writer_closed_while_it_connects_never_opens(backend: str, states: lis
     assert len(raised) == 1
     assert (destination.requests, sink.connects) == ([], 1)
     for limiter in clients.cache._limiters.values():
-        assert (limiter.in_flight, limiter.has_waiting) == (0, False)
+        assert (limiter.in_flight, limiter.waiting) == (0, {})

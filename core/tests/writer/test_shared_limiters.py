@@ -77,7 +77,7 @@ async def test_a_completion_of_one_writer_lets_the_other_go_on_within_the_common
     assert destination.peak_in_flight == 1
     assert len(clients.cache) == 1
     (limiter,) = clients.cache._limiters.values()
-    assert (limiter.in_flight, limiter.has_waiting) == (0, False)
+    assert (limiter.in_flight, limiter.waiting) == (0, {})
     ids = [each.id for each in destination.requests]
     assert len(set(ids)) == len(ids)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from asyncsink.errors import ConfigurationError
@@ -54,7 +54,8 @@ class RateLimit:
     burst: float | None = None
     writers: int = 1
     path: str | None = None
-    args: tuple[tuple[str, Any], ...] = ()
+    args: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    """Not shown: one of them may be a secret."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -180,7 +181,7 @@ class RateLimit:
         return cls(kind="none")
 
     @classmethod
-    def custom(cls, path: str, **args: Any) -> RateLimit:
+    def custom(cls, path: str, /, **args: Any) -> RateLimit:
         """A strategy of your own, made once for each scope in the worker.
 
         :param path: its class, as ``"package.module:Class"``

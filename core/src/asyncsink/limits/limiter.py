@@ -173,8 +173,9 @@ class Limiter:
         self.reset_time()
 
     @property
-    def has_waiting(self) -> bool:
-        return bool(self.waiting)
+    def is_idle(self) -> bool:
+        """Whether no writer has to do with it."""
+        return not (self.in_flight or self.waiting or self._members)
 
     def wake(self, but: Callable[[], None]) -> None:
         """Let the other writers that wait for this scope plan anew."""
@@ -257,6 +258,6 @@ class LimiterCache:
 
     def _make_room(self) -> None:
         if len(self._limiters) >= self._max_scopes:
-            idle = next((key for key, each in self._limiters.items() if not (each.in_flight or each.has_waiting)), None)
+            idle = next((key for key, each in self._limiters.items() if each.is_idle), None)
             if idle is not None:
                 del self._limiters[idle]

@@ -91,9 +91,9 @@ class WriterOptions(ConnectorOptions):
     )
     rate_limit: str | None = option(
         None,
-        doc="How the load adapts to what the service bears: aimd, the default, starts with "
-        "all concurrency, paced finds a rate, flink with a single batch, adaptive follows the round trip, fixed keeps the rates below, none "
-        "does not limit; or a RateLimitingStrategy of your own as package.module:Class.",
+        doc="How the load adapts to what the service bears: aimd, the default, starts with all concurrency, paced "
+        "finds a rate, flink starts with a single batch, adaptive follows the round trip, fixed keeps the rates below, "
+        "none does not limit; or a RateLimitingStrategy of your own as package.module:Class.",
     )
     rate_limit_requests_per_second: float | None = option(
         None,
