@@ -95,9 +95,11 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("last-attempt-too-late", "sorting", "if each.run.attempts >= limits", "if each.run.attempts > limits"),
     Mutant("dropped-bytes-held", "rejecting", "            engine.size_in_bytes -= run.size_in_bytes\n", ""),
     Mutant("dead-letter-forgotten", "rejecting", "self._queue.put(letters)", "self._queue.put(letters[1:])"),
-    Mutant("flush-before-dead-letters", "writer", "            await self._rejections.flush()\n", ""),
+    Mutant("flush-before-dead-letters", "flushing", "        await self._rejections.flush()\n", ""),
     Mutant("snapshot-without-condemned", "holdings", "    yield from engine.condemned\n", ""),
-    Mutant("rejected-share-never-judged", "writer", "check_rejected(self._config.max_rejected,", "check_rejected(1.0,"),
+    Mutant(
+        "rejected-share-never-judged", "flushing", "check_rejected(engine.config.max_rejected,", "check_rejected(1.0,"
+    ),
     Mutant("timeout-does-not-fail", "settlement", "if self._engine.config.fail_on_timeout:", "if False:"),
     Mutant(
         "neighbour-never-woken", "engine", "            lane.scope.limiter.wake(self.plan_again)", "            pass"

@@ -15,7 +15,6 @@ from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext, idempotency_prefix
 from asyncsink.errors import (
-    DeliveryError,
     OversizedEntryError,
     StalledError,
     WouldBlock,
@@ -28,6 +27,7 @@ from asyncsink.sink import SinkWriter
 from asyncsink.state import BufferedRequestState
 from asyncsink.writer import holdings
 from asyncsink.writer.engine import Engine
+from asyncsink.writer.flushing import Flusher
 from asyncsink.writer.intake import Intake
 from asyncsink.writer.life import Life
 from asyncsink.writer.rejecting import Refused, Rejections
@@ -86,7 +86,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._tail = self._engine.tail = OpenTail(self._engine)
         self._room = Room(self._engine, self._check)
         self._runs = RunWriter(self._engine, self._room, self._intake, self._rejections)
-        self._flushes = 0
+        self._flusher = Flusher(self._engine, self._rejections, self._check)
         self._entered = self._closed = self._seen = self._asked = self._warned = False
         self._thread: int | None = None
         self._statistics = WriterStatistics()
@@ -341,50 +341,9 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         :raises DeliveryError: the destination did not take what was accepted
         """
         try:
-            self._check()
-            self._close_tail()
-            await (self._drain() if end_of_input else self._settle_in_flight())
-            await self._rejections.flush()
-            self._check()
-            self._audit()
+            await self._flusher.flush(end_of_input)
         finally:
             self._publish()
-
-    async def _settle_in_flight(self) -> None:
-        engine = self._engine
-        last = next(reversed(engine.in_flight), 0)
-        while next(iter(engine.in_flight), last + 1) <= last:
-            await engine.change()
-            self._check()
-
-    async def _drain(self) -> None:
-        engine = self._engine
-        before = engine.next_sequence
-        self._flushes += 1
-        try:
-            engine.make_due_before(before)
-            # Where an entry was lost there is nothing to be done, and it would be waited for in vain: the audit tells.
-            while self._accounting.unacknowledged > len(engine.condemned) and (
-                (engine.next_sequence == before and not engine.time.is_resting)
-                or holdings.first_undecided(engine) < before
-            ):
-                await engine.change()
-                self._check()
-        finally:
-            self._flushes -= 1
-            if not self._flushes:
-                engine.flush_before = 0
-
-    def _audit(self) -> None:
-        """Fail if the counts do not add up, or too much was rejected."""
-        engine = self._engine
-        try:
-            self._close_tail()
-            self._accounting.check(holdings.held_count(engine))
-            self._accounting.check_rejected(self._config.max_rejected, len(engine.condemned))
-        except DeliveryError as error:
-            engine.fail(error)
-            self._check()
 
     def _stalled(self, for_s: float) -> None:
         self._engine.fail(
