@@ -27,6 +27,7 @@ from asyncsink_testing.history import (
     RequestStarted,
     SnapshotTaken,
 )
+from asyncsink_testing.rules import NothingIdle, SealedResend, UniqueIds
 
 CONFIG = AsyncSinkWriterConfig(
     max_batch_size=2,
@@ -498,3 +499,21 @@ def test_a_message_says_what_was_lost_and_where_it_was_seen_last() -> None:
         AssertionError, match=r"(?s)1 violations.*nothing-lost.*name='a'.*last seen in request 0 \(id 7"
     ):
         check(tale.history)
+
+
+@pytest.mark.parametrize("ordering", ["none", "key"])
+def test_a_throttled_half_is_out_of_the_buffer_and_comes_again_as_it_is(ordering: str) -> None:
+    tale = Tale()
+    tale.opened(ordering=ordering, max_buffered_requests=3)
+    tale.wrote(A, B)
+    tale.ended(tale.sent("1", A, B), Ending.REJECTED)
+    tale.ended(tale.sent("1/0", A), Ending.THROTTLED)
+    others = FakeEntry("of r", route="r"), FakeEntry("of s", route="s")
+    tale.wrote(*others)
+    tale.quiet()
+    tale.now_s = 3.0
+    tale.ended(tale.sent("1/0", A, attempt=2))
+    tale.ended(tale.sent("1/1", B))
+    for number, entry in enumerate(others):
+        tale.ended(tale.sent(f"{2 + number}", entry))
+    check(tale.history, [NothingIdle, UniqueIds, SealedResend])

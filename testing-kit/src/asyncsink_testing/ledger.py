@@ -268,7 +268,7 @@ class Ledger:
         was_sealed = self.is_sealed(request.id)
         self.sealed.pop(request.id, None)
         if request.ending is Ending.REJECTED:
-            self._refuse_whole(request, was_sealed)
+            self._refuse_whole(request)
             return
         if request.ending is Ending.FATAL:
             self.failing = True
@@ -283,16 +283,15 @@ class Ledger:
         """Whether the request of that id is only ever sent again as it is."""
         return id in self.sealed or id in self.sealed_halves
 
-    def _refuse_whole(self, request: SentRequest, was_sealed: bool) -> None:
+    def _refuse_whole(self, request: SentRequest) -> None:
         known = [self.entries[entry] for entry in request.entries if entry in self.entries]
         if len(request.entries) == 1:
             for tracked in known:
                 self._give_up(tracked, request)
             return
         self.halved[request.id] = request
-        # A throttled half would be cut together with the other one again; with keys it may have to make way.
-        if was_sealed or self.config.ordering == "none":
-            self.sealed_halves |= {f"{request.id}/0", f"{request.id}/1"}
+        # A throttled half cut anew would be one request with the other one again, and refused again.
+        self.sealed_halves |= {f"{request.id}/0", f"{request.id}/1"}
         for tracked in known:
             self.move(tracked, Place.HALVED, request.ended_s, request)
 
