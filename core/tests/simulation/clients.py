@@ -12,15 +12,18 @@ from asyncsink.limits.limiter import Limiter, LimiterCache
 
 
 class Jitter(Random):
-    """Full jitter that is as good as none more often than chance would have it: over within a few looks at a clock."""
+    """Full jitter that is as good as none more often than chance would have it: over within a few looks at a clock.
+
+    :ivar waitless: the share of waits that are
+    """
 
     def __init__(self, seed: str, creep_s: float) -> None:
         super().__init__(seed)
         self._instant_s = 7 * creep_s
-        self._share = 0.8 if creep_s else 0.1
+        self.waitless = 0.8 if creep_s else 0.1
 
     def uniform(self, a: float, b: float) -> float:
-        if self.random() < self._share:
+        if self.random() < self.waitless:
             b = min(b, self._instant_s)
         return a + (b - a) * self.random()
 

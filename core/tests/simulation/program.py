@@ -95,7 +95,9 @@ class Program:
         self._lives += 1
         self._earlier = None
         self.moods.late = ending == "leave" and self.scenario.is_safe
-        clients = SeededClients(Jitter(f"{self.seed} jitter {self._lives}", self.scenario.creep_s))
+        jitter = Jitter(f"{self.seed} jitter {self._lives}", self.scenario.creep_s)
+        self.destination.history.waitless = jitter.waitless
+        clients = SeededClients(jitter)
         writer = self._writer(0, clients, states)
         if self.scenario.beside:
             async with anyio.create_task_group() as group:

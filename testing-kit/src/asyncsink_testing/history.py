@@ -197,6 +197,7 @@ class History:
     :ivar scope_of: the scope of a route
     :ivar atomic: whether the destination stores a request whole or not at all
     :ivar clock: in seconds; the event loop's own unless a simulation knows better what an instant is
+    :ivar waitless: the share of backoffs that a jitter made for the purpose draws as good as 0; from 0 to below 1
     """
 
     events: list[Event] = field(default_factory=list)
@@ -205,6 +206,7 @@ class History:
     scope_of: Callable[[Hashable | None], Hashable | None] = field(default=lambda route: route)
     atomic: bool = False
     clock: Callable[[], float] = anyio.current_time
+    waitless: float = 0.0
 
     def add(self, event: Event) -> None:
         self.events.append(event)

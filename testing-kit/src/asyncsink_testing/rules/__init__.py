@@ -7,6 +7,7 @@ from asyncsink_testing.rules.accounting import (
     SnapshotExact,
     StatisticsBalanced,
 )
+from asyncsink_testing.rules.backoff import BackoffBounded
 from asyncsink_testing.rules.base import Rule, RuleMaker
 from asyncsink_testing.rules.delivery import (
     InOrder,
@@ -19,7 +20,6 @@ from asyncsink_testing.rules.limits import BatchBounds, BufferBounds, InFlightBo
 from asyncsink_testing.rules.ordering import KeyOrder
 from asyncsink_testing.rules.rejecting import Bisected, GivenUp, LoadOnly, Patience, RejectedShare
 from asyncsink_testing.rules.time import (
-    BackoffBounded,
     FlushMeaning,
     NoEarlyCut,
     NothingIdle,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from math import inf, log2
+from math import inf
 from typing import ClassVar
 
 from asyncsink_testing.history import (
@@ -36,45 +36,6 @@ class RetryAfterHonoured(Rule):
                 f"{event.request} starts before {scope.not_before_s:.6g}, which scope {event.request.scope!r} asked "
                 f"for by Retry-After at {scope.failed_s:.6g}"
             )
-
-
-class BackoffBounded(Rule):
-    """During an outage the requests of a scope grow with the logarithm of its length, then with its length."""
-
-    name = "backoff-bounded"
-    events: ClassVar[tuple[type[Event], ...]] = (RequestStarted, RequestEnded)
-
-    def __init__(self, history: History) -> None:
-        super().__init__(history)
-        self._failing: dict[tuple[int, Hashable], tuple[float, int]] = {}
-
-    def check(self, event: RequestStarted | RequestEnded, ledger: Ledger) -> Iterator[str]:
-        request = event.request
-        key = ledger.number, request.scope
-        if isinstance(event, RequestEnded):
-            if request.ending in (Ending.THROTTLED, Ending.UNKNOWN, Ending.CUT):
-                self._failing.setdefault(key, (event.time_s, 0))
-            else:
-                self._failing.pop(key, None)
-        elif key in self._failing:
-            since_s, count = self._failing[key]
-            self._failing[key] = since_s, count + 1
-            most = _most_requests(ledger, event.time_s - since_s)
-            if count + 1 > most:
-                del self._failing[key]
-                yield (
-                    f"{request} is number {count + 1} in scope {request.scope!r} since every request there has failed, "
-                    f"from {since_s:.6g} on; with the backoff of the policy {most:.0f} would be many"
-                )
-
-
-def _most_requests(ledger: Ledger, lasting_s: float) -> float:
-    """A generous bound: full jitter halves the waits on average, and a round is at most all slots."""
-    retry = ledger.config.retry
-    if not retry.initial_backoff_s:
-        return inf
-    rounds = 24 + 4 * log2(1 + lasting_s / retry.initial_backoff_s) + 6 * lasting_s / retry.max_backoff_s
-    return rounds * ledger.config.max_in_flight_requests
 
 
 _WAITING = (Place.BUFFERED, Place.SEALED, Place.HALVED, Place.OWN_BACKOFF)
