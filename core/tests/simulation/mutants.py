@@ -50,7 +50,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "request.start_s + timeout_s / 2 > now_s",
     ),
     Mutant(
-        "no-backoff", "settlement", "limiter.back_off(request.scope_start, now_s", "repr((request.scope_start, now_s)"
+        "no-backoff",
+        "settlement",
+        "limiter.back_off(request.scope_start, now_s, outcome",
+        "limiter.back_off(0, now_s, outcome",
     ),
     Mutant(
         "retry-after-ignored",
