@@ -30,7 +30,9 @@ class OpenTail:
         engine, config = self._engine, self._engine.config
         room, size = (1, 1) if engine.maker.asks_each else engine.room_in_lane()
         self.room = min(room, config.max_buffered_requests - engine.waiting_count)
-        self.bytes_left = self._size = min(size, config.max_buffered_size_in_bytes - engine.size_in_bytes)
+        # No more than a record may have: a write that finds its entry to fit need not ask whether it is too large.
+        left = config.max_buffered_size_in_bytes - engine.size_in_bytes
+        self.bytes_left = self._size = min(size, left, config.max_record_size_in_bytes)
         engine.time.arm()
 
     def append(self, entry: Any, size: int) -> None:

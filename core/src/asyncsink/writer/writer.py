@@ -202,10 +202,12 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         :raises ConversionError: the converter raised for it
         """
         tail = self._tail
-        if not tail.room:
+        room = tail.room
+        if not room:
             await self._room.wait(1)
             tail.open()
             self._check()
+            room = tail.room
         if context is None:
             context = self._context
             context.sequence += 1
@@ -216,18 +218,18 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             return
         size = self._size_of(entry)
         left = tail.bytes_left - size
-        if left <= 0 or size > self._max_record:
+        if left <= 0:
             await self._append_last(entry, size, context.sequence)
             return
         tail.entries.append(entry)
         tail.sizes.append(size)
         tail.bytes_left = left
-        tail.room = room = tail.room - 1
+        tail.room = room = room - 1
         if not room:
             self._engine.plan()
 
     async def _append_last(self, entry: EntryT, size: int, sequence: int) -> None:
-        """Accept an entry that uses up the bytes of the open tail, or does not fit into the buffer yet."""
+        """Accept an entry that uses up the bytes of the open tail, or does not fit into the buffer yet, or never."""
         if size > self._max_record:
             await self._refuse(Refused(self._intake.oversized(size), sequence, entry=entry))
             return
