@@ -87,7 +87,16 @@ class Program:
 
     def _lenient(self) -> AsyncSinkWriterConfig:
         letters = DeadLetterMemory() if self.config.dead_letters is not None else None
-        return replace(self.config, max_rejected=1.0, dead_letters=letters, fail_on_timeout=False, stall_timeout_s=None)
+        # Patience as well: a writer that gives up sooner than capacity comes back would be followed by others for ever.
+        retry = replace(self.config.retry, timeout_s=1e6, max_attempts=10_000)
+        return replace(
+            self.config,
+            max_rejected=1.0,
+            dead_letters=letters,
+            fail_on_timeout=False,
+            stall_timeout_s=None,
+            retry=retry,
+        )
 
     async def _live(
         self, ending: Ending, states: list[BufferedRequestState[Any]], steps: int
