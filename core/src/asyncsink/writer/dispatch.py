@@ -103,7 +103,7 @@ class Dispatcher:
         ready_made = self._next_sealed(lane) if lane.sealed else None
         if ready_made is not None:
             count, size = len(ready_made), ready_made.size_in_bytes
-        elif lane.count >= most or self._is_due(lane, most):
+        elif lane.count >= most or self._is_due(lane):
             count, size = lane.measure(most, self._most_bytes)
             if not count:
                 return Verdict.NOT_DUE
@@ -158,11 +158,11 @@ class Dispatcher:
             parts.append(each)
         return None
 
-    def _is_due(self, lane: Lane, most: int) -> bool:
-        count = lane.count
-        if not count:
+    def _is_due(self, lane: Lane) -> bool:
+        """Whether less than a batch by count is due: by its bytes, its age or a flush."""
+        if not lane.count:
             return False
-        if count >= most or lane.size_in_bytes >= self._most_bytes:
+        if lane.size_in_bytes >= self._most_bytes:
             return True
         first = lane.first_sequence
         return first < self._engine.flush_before or first < lane.due_before

@@ -31,10 +31,9 @@ class Line:
     :ivar holders: what keeps the key back: its request under way or sealed, and each entry in a backoff of its own
     """
 
-    __slots__ = ("holders", "key", "waiting")
+    __slots__ = ("holders", "waiting")
 
-    def __init__(self, key: Hashable | None) -> None:
-        self.key = key
+    def __init__(self) -> None:
         self.holders = 0
         self.waiting: deque[Waiting] = deque()
 
@@ -74,7 +73,7 @@ class KeyedLane(Lane):
         super().__init__(route, scope)
         self._keys_of, self._atomic = keys_of, atomic
         self._lines: dict[Hashable, Line] = {}
-        self._loose = Line(None)
+        self._loose = Line()
         self._heads: list[int] = []
         """A heap of the sequence numbers of the oldest entries of free lines, with some that are so no more."""
         self._line_of_head: dict[int, Line] = {}
@@ -119,7 +118,7 @@ class KeyedLane(Lane):
             return self._loose
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = Line(key)
+            line = self._lines[key] = Line()
         return line
 
     def _offer(self, line: Line) -> None:
