@@ -20,13 +20,13 @@ from asyncsink.writer.dispatch import Dispatcher
 from asyncsink.writer.lanes import Lanes
 from asyncsink.writer.make import BlockMaker
 from asyncsink.writer.request import InFlightRequest
+from asyncsink.writer.tail import OpenTail
 from asyncsink.writer.timekeeper import Timekeeper
 from asyncsink.writer.workers import Workers
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
     from asyncsink.metrics import WriterMetrics
-    from asyncsink.writer.tail import OpenTail
 
 
 class Engine:
@@ -43,7 +43,6 @@ class Engine:
         limiters: LimiterCache,
         prefix: str,
         accounting: Accounting,
-        close_tail: Callable[[], None],
     ) -> None:
         self.config, self.accounting = config, accounting
         self.keyed = config.ordering == "key"
@@ -76,8 +75,7 @@ class Engine:
         self.flush_before = 0
         """Entries with a smaller sequence number are due, as a flush waits for them."""
         self._most_entries, self._most_bytes = config.max_batch_size, config.max_batch_size_in_bytes
-        self.close_tail = close_tail
-        self.tail: OpenTail
+        self.tail = OpenTail(self)
         self._dispatch = Dispatcher(self, prefix)
         self.in_flight, self.ready = self._dispatch.in_flight, self._dispatch.ready
         self._parkings = 0
@@ -111,6 +109,10 @@ class Engine:
         if self.metrics is not None:
             self.metrics.accepted(first, self.clock())
         self.time.arm()
+
+    def close_tail(self) -> None:
+        """Take in what elements written one by one have gathered."""
+        self.accounting.accepted += self.tail.close()
 
     def give_back(self, lane: Lane, run: Run) -> None:
         """Take back entries that have been sent; they go before all that was accepted later."""
@@ -156,7 +158,7 @@ class Engine:
         try:
             most = lane.scope.limiter.batch_limit(self._most_entries)
         except FatalRequestError as error:
-            self.fail(error, error.__cause__)
+            self.fail(error)
             return 1, 1
         size = self._most_bytes
         return (
@@ -180,7 +182,7 @@ class Engine:
             while not self.in_flight and self._is_full() and self._dispatch.send_oldest():
                 sent = self._dispatch.send_ready() or True
         except Exception as error:
-            self.fail_planning(error)
+            self.fail_while("planning requests", error)
             return
         if self.time.is_resting or not self.in_flight:
             self.time.rest_or_work()
@@ -193,17 +195,17 @@ class Engine:
         try:
             sent = self.is_open and not self.in_flight and self._dispatch.send_oldest()
         except Exception as error:
-            self.fail_planning(error)
+            self.fail_while("planning requests", error)
             return
         if sent:
             self.plan()
 
-    def fail_planning(self, error: Exception) -> None:
-        """Fail with what a strategy, or a fault of ours, has raised: nobody may hang on either."""
+    def fail_while(self, doing: str, error: Exception) -> None:
+        """Fail with what a strategy, a connector or a fault of ours has raised: nobody may hang on it."""
         if isinstance(error, DeliveryError):
-            self.fail(error, error.__cause__)
-            return
-        self.fail(FatalRequestError(f"{type(error).__name__} while planning requests: {error}"), error)
+            self.fail(error)
+        else:
+            self.fail(FatalRequestError(f"{type(error).__name__} while {doing}: {error}"), error)
 
     def release(
         self,

@@ -181,7 +181,7 @@ class Rejections:
                 await work()
         except DeadLetterError as error:
             # By now the writer has failed with it: it says so once, whoever was the first to meet it.
-            self._engine.fail(error, error.__cause__)
+            self._engine.fail(error)
         finally:
             scopes.remove(scope)
         self._check()

@@ -61,11 +61,8 @@ class Settlement:
             else:
                 self._settle(request, self._judge.judge(answer, len(request)))
             engine.go_on(request.lane)
-        except DeliveryError as error:
-            engine.fail(error, error.__cause__)
-        except Exception as error:  # a strategy's, or a fault of ours: the writer must not hang on either
-            text = f"{type(error).__name__} while settling request {request.id}: {error}"
-            engine.fail(FatalRequestError(text), error)
+        except Exception as error:
+            engine.fail_while(f"settling request {request.id}", error)
 
     def _release(
         self,
@@ -169,11 +166,10 @@ class Settlement:
                     "and fail_on_timeout is set; raise the former, or unset the latter to have it sent again"
                 ) from error
         except DeliveryError as failure:
-            self._engine.fail(failure, failure.__cause__)
+            self._engine.fail(failure)
 
     def _time_up(self, scope: Scope, late_s: float) -> None:
-        error = self._unavailable(self._retry.timeout_s + late_s, scope.limiter.last_failure)
-        self._engine.fail(error, error.__cause__)
+        self._engine.fail(self._unavailable(self._retry.timeout_s + late_s, scope.limiter.last_failure))
 
     def _settle_late(self, request: InFlightRequest[Any], answer: Any) -> None:
         """An answer after the deadline is used if the request has not been sent again, and ignored otherwise."""

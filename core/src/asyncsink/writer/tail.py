@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from asyncsink.writer.engine import Engine
+if TYPE_CHECKING:
+    from asyncsink.writer.engine import Engine
 
 
 class OpenTail:

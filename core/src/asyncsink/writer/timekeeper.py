@@ -139,7 +139,7 @@ class Timekeeper:
             self._watch(now_s)
             engine.notify()
         except Exception as error:  # the writer must neither hang nor lose its alarm over it
-            engine.fail_planning(error)
+            engine.fail_while("planning requests", error)
 
     def _expire(self, now_s: float) -> None:
         """Cut the requests whose time is up; their outcome is unknown, and a late answer may still tell it."""

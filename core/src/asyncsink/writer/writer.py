@@ -35,7 +35,6 @@ from asyncsink.writer.room import Room
 from asyncsink.writer.runs import RunWriter
 from asyncsink.writer.settlement import Settlement
 from asyncsink.writer.statistics import WriterStatistics
-from asyncsink.writer.tail import OpenTail
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
@@ -74,7 +73,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         prefix = f"{shared}{context.attempt}.{uuid4().hex[:8]}-"
         sink.check_config(config)
         self._accounting = Accounting()
-        self._engine = Engine(sink, config, limiters, prefix, self._accounting, self._close_tail)
+        self._engine = Engine(sink, config, limiters, prefix, self._accounting)
         self._engine.time.on_stall = self._stalled
         self._rejections = Rejections(sink, self._engine, context, shared, self._check)
         self._settlement = Settlement(sink, self._engine, self._rejections)
@@ -83,7 +82,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._max_record)
         self._apply, self._context = self._intake.converter.apply, self._intake.context
         self._size_of = sink.size_in_bytes
-        self._tail = self._engine.tail = OpenTail(self._engine)
+        self._tail = self._engine.tail
         self._room = Room(self._engine, self._check)
         self._runs = RunWriter(self._engine, self._room, self._intake, self._rejections)
         self._flusher = Flusher(self._engine, self._rejections, self._check)
@@ -170,7 +169,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     def _close(self) -> None:
         if not self._closed:
-            self._close_tail()
+            self._engine.close_tail()
             self._closed = True
             self._engine.close()
             self._publish()
@@ -245,7 +244,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if not self._rejections.fails:
             await self._rejections.keep([refused])
             self._check()
-        self._close_tail()
+        self._engine.close_tail()
         self._rejections.accept(refused)
 
     def write_nowait(self, element: InputT) -> None:
@@ -328,9 +327,6 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             self._publish()
             raise
 
-    def _close_tail(self) -> None:
-        self._accounting.accepted += self._tail.close()
-
     # ---- flush and state -------------------------------------------------------------------------------------
 
     async def flush(self, end_of_input: bool = False) -> None:
@@ -359,13 +355,13 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         """Exactly one state: every unacknowledged entry in order, in flight included. Usable after a failure too."""
         if self._state is not None:
             return [self._state]
-        self._close_tail()
+        self._engine.close_tail()
         return [holdings.snapshot(self._engine)]
 
     def statistics(self) -> WriterStatistics:
         """What the writer has done; the present on its own thread, the last published picture on any other."""
         if threading.get_ident() == self._thread:
-            self._close_tail()
+            self._engine.close_tail()
             self._publish()
         else:
             self._asked = True
