@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from array import array
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
 
 import anyio
 import trio
@@ -34,7 +32,9 @@ from asyncsink import (
 from asyncsink.limits.limiter import Limiter, LimiterCache
 from asyncsink_testing import IdentityConverter
 from asyncsink_testing.capacity import Capacity, CapacityDestination
+from asyncsink_testing.clients import FreshClients
 from asyncsink_testing.destination import THROTTLED
+from asyncsink_testing.scheduling import repeatable_scheduling
 
 from .scenario import Scenario
 
@@ -83,23 +83,6 @@ class SeededLimiters(LimiterCache):
         return self.made
 
 
-class Clients:
-    """Connects for each lease, and lends the same limiter."""
-
-    def __init__(self, random: Random) -> None:
-        self.cache = SeededLimiters(random)
-
-    def limiters(self, fingerprint: str) -> LimiterCache:
-        return self.cache
-
-    @asynccontextmanager
-    async def lease(
-        self, fingerprint: str, connect: Callable[[], AbstractAsyncContextManager[Any]]
-    ) -> AsyncIterator[Any]:
-        async with connect() as client:
-            yield client
-
-
 @dataclass(frozen=True, kw_only=True)
 class NoOptions(ConnectorOptions):
     """Nothing to choose."""
@@ -132,7 +115,7 @@ class CapacitySink(AsyncSink[int, int, None]):
 def run(scenario: Scenario, rate_limit: RateLimit) -> Recording:
     """Run a scenario once. The same scenario and rate limit give the same recording."""
     recording = Recording(round(scenario.duration_s / STEP_S), scenario.writers)
-    with _repeatable_scheduling(scenario.seed), warnings.catch_warnings():
+    with repeatable_scheduling(scenario.seed), warnings.catch_warnings():
         # The source never ends, so there is always something left.
         warnings.filterwarnings("ignore", ".*unacknowledged", ResourceWarning)
         trio.run(_drive, scenario, rate_limit, recording, clock=trio.testing.MockClock(autojump_threshold=0))
@@ -148,20 +131,20 @@ async def _drive(scenario: Scenario, rate_limit: RateLimit, recording: Recording
 
     destination = CapacityDestination(capacity, on_request)
     config = replace(scenario.config, rate_limit=rate_limit)
-    caches = [Clients(Random(scenario.seed * 1000 + each)) for each in range(scenario.writers)]
+    caches = [SeededLimiters(Random(scenario.seed * 1000 + each)) for each in range(scenario.writers)]
     if scenario.share_limiter:
         caches = caches[:1] * scenario.writers
     async with AsyncExitStack() as stack:
         writers = []
-        for number, clients in enumerate(caches):
+        for number, cache in enumerate(caches):
             sink = CapacitySink(destination, number, scenario.entry_bytes)
-            writer = AsyncSinkWriter(sink, WriterInitContext(clients=clients), config)
+            writer = AsyncSinkWriter(sink, WriterInitContext(clients=FreshClients(cache)), config)
             writers.append(await stack.enter_async_context(writer))
         async with anyio.create_task_group() as tasks:
             block = ListBlock([PACE] * config.max_batch_size, [scenario.entry_bytes] * config.max_batch_size)
             for writer in writers:
                 tasks.start_soon(_write_for_ever, writer, block)
-            await _sample(recording, lambda: _limit_of(caches[0].cache.made), start_s)
+            await _sample(recording, lambda: _limit_of(caches[0].made), start_s)
             tasks.cancel_scope.cancel()
         for writer in writers:
             await writer.aclose()
@@ -185,16 +168,3 @@ def _limit_of(limiter: Limiter | None) -> float:
     strategy: RateLimitingStrategy = limiter.strategy
     rate = getattr(strategy, "records_per_s", None)
     return float(strategy.max_batch_size if rate is None else rate)
-
-
-@contextmanager
-def _repeatable_scheduling(seed: int) -> Iterator[None]:
-    """Seed the order in which trio runs its tasks: it shuffles them, on purpose, by a generator of its own."""
-    scheduler: Any = importlib.import_module("trio._core._run")
-    before = scheduler._ALLOW_DETERMINISTIC_SCHEDULING
-    scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
-    scheduler._r.seed(seed)
-    try:
-        yield
-    finally:
-        scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Hashable
 from random import Random
-from typing import Any
 
 from asyncsink import AsyncSinkWriterConfig
 from asyncsink.limits.limiter import Limiter, LimiterCache
@@ -40,20 +38,3 @@ class SeededLimiters(LimiterCache):
         if scope not in self._made:
             self._made[scope] = Limiter(config.rate_limit.make(config), config.retry, self._random)
         return self._made[scope]
-
-
-class SeededClients:
-    """Connects for each lease; lends seeded limiters."""
-
-    def __init__(self, random: Random) -> None:
-        self._limiters = SeededLimiters(random)
-
-    def limiters(self, fingerprint: str) -> LimiterCache:
-        return self._limiters
-
-    @asynccontextmanager
-    async def lease(
-        self, fingerprint: str, connect: Callable[[], AbstractAsyncContextManager[Any]]
-    ) -> AsyncIterator[Any]:
-        async with connect() as client:
-            yield client

@@ -23,10 +23,11 @@ from asyncsink import (
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.metrics import UNREGISTERED, Metrics
 from asyncsink_testing import FakeDestination, FakeEntry, RecordedWriter
+from asyncsink_testing.clients import FreshClients
 from asyncsink_testing.history import Accepted, Quiet
 
 from .batches import SINKS
-from .clients import Jitter, SeededClients
+from .clients import Jitter, SeededLimiters
 from .operations import Names, Operations
 from .scenario import Ending, Moods, Scenario
 
@@ -106,7 +107,7 @@ class Program:
         self.moods.late = ending == "leave" and self.scenario.is_safe
         jitter = Jitter(f"{self.seed} jitter {self._lives}", self.scenario.creep_s)
         self.destination.history.waitless = jitter.waitless
-        clients = SeededClients(jitter)
+        clients = FreshClients(SeededLimiters(jitter))
         writer = self._writer(0, clients, states)
         if self.scenario.beside:
             async with anyio.create_task_group() as group:
@@ -117,7 +118,7 @@ class Program:
         return self._what_is_left(writer, left)
 
     def _writer(
-        self, number: int, clients: SeededClients, states: list[BufferedRequestState[Any]] | None = None
+        self, number: int, clients: FreshClients, states: list[BufferedRequestState[Any]] | None = None
     ) -> RecordedWriter:
         group = Metrics().group if self.scenario.metrics else UNREGISTERED
         context = WriterInitContext(
@@ -135,7 +136,7 @@ class Program:
     def _operations(self, writer: RecordedWriter, who: str) -> Operations:
         return Operations(writer, self.scenario, self._stream(f"{who} {self._lives}"), self._names)
 
-    async def _beside(self, clients: SeededClients, steps: int) -> None:
+    async def _beside(self, clients: FreshClients, steps: int) -> None:
         """A second writer that shares the first one's limiters, and is left in peace whatever becomes of that."""
         async with self._writer(1, clients) as writer:
             self._watched.append(writer)

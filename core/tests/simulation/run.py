@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import signal
 import traceback
 from collections.abc import Iterator
@@ -11,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from types import FrameType
-from typing import Any
 
 import anyio
 import trio
 
 from asyncsink_testing import Fault, judge
+from asyncsink_testing.scheduling import repeatable_scheduling
 
 from .clock import VirtualClock
 from .draw import draw
@@ -63,7 +62,7 @@ def run_seed(seed: int, *, scenario: Scenario | None = None, verbose: bool = Fal
     history = program.destination.history
     broken: list[str] = []
     try:
-        with _repeatable_scheduling(seed), _processor_time(CPU_LIMIT_S), _uncollected():
+        with repeatable_scheduling(seed), _processor_time(CPU_LIMIT_S), _uncollected():
             clock = VirtualClock(Random(f"{seed} clock"), program.scenario.creep_s, program.look)
             history.clock = lambda: clock.instant_s
             trio.run(_bounded, program, clock=clock)
@@ -86,22 +85,6 @@ def run_seed(seed: int, *, scenario: Scenario | None = None, verbose: bool = Fal
 async def _bounded(program: Program) -> None:
     with anyio.fail_after(VIRTUAL_LIMIT_S):
         await program.run()
-
-
-@contextmanager
-def _repeatable_scheduling(seed: int) -> Iterator[None]:
-    """Seed the order in which trio runs its tasks: it shuffles them, on purpose, by a generator of its own.
-
-    trio's own tests and Hypothesis do the same; there is no public way.
-    """
-    scheduler: Any = importlib.import_module("trio._core._run")
-    before = scheduler._ALLOW_DETERMINISTIC_SCHEDULING
-    scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
-    scheduler._r.seed(seed)
-    try:
-        yield
-    finally:
-        scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
 import anyio
@@ -12,7 +11,6 @@ import trio
 import trio.testing
 
 from asyncsink import AsyncSinkWriterConfig, RateLimit, RetryPolicy
-from asyncsink.limits.limiter import LimiterCache
 from asyncsink_testing import FakeDestination, FakeEntry, SentRequest
 
 
@@ -52,23 +50,6 @@ def small(**changes: Any) -> AsyncSinkWriterConfig:
         "retry": RetryPolicy(initial_backoff_s=0.1, max_backoff_s=1.0, retry_after_cap_s=50.0),
     }
     return AsyncSinkWriterConfig(**(values | changes))
-
-
-class Clients:
-    """A client cache as Spark's workers have one: its limiters outlive the writers; each lease connects anew."""
-
-    def __init__(self) -> None:
-        self.cache = LimiterCache()
-
-    def limiters(self, fingerprint: str) -> LimiterCache:
-        return self.cache
-
-    @asynccontextmanager
-    async def lease(
-        self, fingerprint: str, connect: Callable[[], AbstractAsyncContextManager[Any]]
-    ) -> AsyncIterator[Any]:
-        async with connect() as client:
-            yield client
 
 
 def run_on(backend: str, main: Callable[[], Awaitable[None]]) -> None:

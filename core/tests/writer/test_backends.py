@@ -20,8 +20,9 @@ from asyncsink import (
     WriterInitContext,
 )
 from asyncsink_testing import FakeClient, FakeDestination, FakeSink, Fault, RandomFaults, Step
+from asyncsink_testing.clients import FreshClients
 
-from .harness import Clients, entries, run_on, small, stored
+from .harness import entries, run_on, small, stored
 
 
 class WithTasks(FakeSink):
@@ -211,7 +212,7 @@ def test_a_storm_in_real_time_loses_nothing_and_leaves_every_counter_at_zero() -
     )
 
     async def main() -> None:
-        clients = Clients()
+        clients = FreshClients()
         async with AsyncSinkWriter(FakeSink(destination), WriterInitContext(clients=clients), config) as writer:
             async with anyio.create_task_group() as producers:
                 for first in range(0, 600, 100):

@@ -20,8 +20,9 @@ from asyncsink import (
     WriterInitContext,
 )
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink
+from asyncsink_testing.clients import FreshClients
 
-from .harness import Clients, entries, run_on, small, stored, virtual
+from .harness import entries, run_on, small, stored, virtual
 
 
 class Connecting(FakeSink):
@@ -120,7 +121,7 @@ async def test_a_state_too_large_to_be_restored_stays_in_the_snapshot() -> None:
 @pytest.mark.parametrize("states", [[], [STATE]], ids=["empty", "restored"])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_writer_closed_before_it_is_entered_never_connects(backend: str, states: list[Any]) -> None:
-    destination, clients = FakeDestination(), Clients()
+    destination, clients = FakeDestination(), FreshClients()
     sink = Connecting(destination, config=small())
 
     async def main() -> None:
@@ -139,7 +140,7 @@ def test_a_writer_closed_before_it_is_entered_never_connects(backend: str, state
 @pytest.mark.parametrize("states", [[], [STATE]], ids=["empty", "restored"])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_writer_closed_while_it_connects_never_opens(backend: str, states: list[Any]) -> None:
-    destination, clients = FakeDestination(), Clients()
+    destination, clients = FakeDestination(), FreshClients()
     sink = Connecting(destination, config=small())
     raised: list[BaseException] = []
 

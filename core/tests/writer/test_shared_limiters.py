@@ -16,12 +16,17 @@ from asyncsink import (
     WriterInitContext,
 )
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.clients import FreshClients
 
-from .harness import Clients, batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored, virtual
 
 
 def sharing(
-    clients: Clients, destination: FakeDestination, config: AsyncSinkWriterConfig, number: int = 0, states: Any = ()
+    clients: FreshClients,
+    destination: FakeDestination,
+    config: AsyncSinkWriterConfig,
+    number: int = 0,
+    states: Any = (),
 ) -> AsyncSinkWriter[Any, Any]:
     context = WriterInitContext(writer_id=number, clients=clients)
     return FakeSink(destination, config=config).create_writer(context, states)
@@ -33,7 +38,7 @@ def sharing(
 async def test_a_successor_of_a_writer_that_gave_up_has_the_destinations_whole_time_again(
     fault: Fault, restores: bool
 ) -> None:
-    destination, clients = FakeDestination(), Clients()
+    destination, clients = FakeDestination(), FreshClients()
     destination.script([], then=Step(fault, 0.5))
     config = small(retry=RetryPolicy(timeout_s=60.0, initial_backoff_s=0.1, max_backoff_s=5.0))
     states: Any = ()
@@ -60,7 +65,7 @@ def room_for_one() -> AsyncSinkWriterConfig:
 
 @virtual
 async def test_a_completion_of_one_writer_lets_the_other_go_on_within_the_common_limit() -> None:
-    destination, clients, config = FakeDestination(), Clients(), room_for_one()
+    destination, clients, config = FakeDestination(), FreshClients(), room_for_one()
     destination.script([], then=Step(latency_s=1.0))
     async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
         await one.write_many(entries(1, 3))
@@ -84,7 +89,7 @@ async def test_a_completion_of_one_writer_lets_the_other_go_on_within_the_common
 
 @virtual
 async def test_closing_one_writer_lets_the_other_go_on() -> None:
-    destination, clients, config = FakeDestination([Step(Fault.HANGING)]), Clients(), room_for_one()
+    destination, clients, config = FakeDestination([Step(Fault.HANGING)]), FreshClients(), room_for_one()
     async with sharing(clients, destination, config, 1) as two:
         async with sharing(clients, destination, config, 2) as one:
             await one.write_many(entries(1, 3))
@@ -102,7 +107,7 @@ async def test_closing_one_writer_lets_the_other_go_on() -> None:
 
 @virtual
 async def test_a_deadline_of_one_writer_lets_the_other_go_on() -> None:
-    destination, clients, config = FakeDestination([Step(Fault.HANGING)]), Clients(), room_for_one()
+    destination, clients, config = FakeDestination([Step(Fault.HANGING)]), FreshClients(), room_for_one()
     async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
         await one.write_many(entries(1, 3))
         await settled()
@@ -113,7 +118,7 @@ async def test_a_deadline_of_one_writer_lets_the_other_go_on() -> None:
 
 @virtual
 async def test_a_write_that_waits_for_room_wakes_when_the_other_writers_completion_sends_for_it() -> None:
-    destination, clients = FakeDestination(), Clients()
+    destination, clients = FakeDestination(), FreshClients()
     destination.script([Step(latency_s=2.0)], then=Step(latency_s=50.0))
     config = small(
         max_in_flight_requests=2,
@@ -133,7 +138,7 @@ async def test_a_write_that_waits_for_room_wakes_when_the_other_writers_completi
 
 @virtual
 async def test_one_writer_is_given_the_outage_that_the_other_met() -> None:
-    destination, clients = FakeDestination([Step(Fault.THROTTLED, retry_after_s=20.0)]), Clients()
+    destination, clients = FakeDestination([Step(Fault.THROTTLED, retry_after_s=20.0)]), FreshClients()
     async with sharing(clients, destination, small(), 1) as one, sharing(clients, destination, small(), 2) as two:
         await one.write_many(entries(1, 3))
         await settled()
@@ -145,7 +150,7 @@ async def test_one_writer_is_given_the_outage_that_the_other_met() -> None:
 
 @virtual
 async def test_a_writer_with_much_to_send_does_not_keep_the_common_limit_from_the_other() -> None:
-    destination, clients = FakeDestination(), Clients()
+    destination, clients = FakeDestination(), FreshClients()
     destination.script([], then=Step(latency_s=1.0))
     config = small(max_in_flight_requests=2, max_buffered_requests=100, rate_limit=RateLimit.aimd(initial=3, ceiling=3))
     async with sharing(clients, destination, config, 1) as one, sharing(clients, destination, config, 2) as two:
@@ -160,7 +165,7 @@ async def test_a_writer_with_much_to_send_does_not_keep_the_common_limit_from_th
 
 @virtual
 async def test_a_failure_that_only_a_closed_writer_had_met_takes_no_time_from_the_other() -> None:
-    destination, clients = FakeDestination(), Clients()
+    destination, clients = FakeDestination(), FreshClients()
     config = small(retry=RetryPolicy(timeout_s=60.0, initial_backoff_s=0.1, max_backoff_s=5.0))
     async with sharing(clients, destination, config, 1) as two:
         await two.write(FakeEntry(0))
