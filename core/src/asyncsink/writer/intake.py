@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from asyncsink.blocks import EntryBlock, merge
@@ -67,18 +67,7 @@ class Intake:
 
         :param first_only: go no further than the first that cannot be converted
         """
-        entries: list[Any] = []
-        sequences: list[int] = []
-        refused: list[Refused] = []
-        for sequence, element in enumerate(elements, first):
-            try:
-                entries.append(self.converter.apply(element, at(context, sequence)))
-            except Exception as error:
-                refused.append(self.refused(element, sequence, error, len(entries)))
-                if first_only:
-                    break
-            else:
-                sequences.append(sequence)
+        entries, sequences, refused = self._sift(elements, self.converter.apply, context, first, first_only)
         return self._maker.make(entries), sequences, refused
 
     def sift_rows(
@@ -94,22 +83,34 @@ class Intake:
         A row stays a batch, since a dictionary of it would not tell maps from lists, cannot hold a string that is no
         UTF-8 or a date before year 1, and makes something else of a time of day beyond 24 hours.
         """
-        blocks: list[EntryBlock[Any]] = []
+        alone = (rows.slice(row, 1) for row in range(len(rows)))
+        blocks, sequences, refused = self._sift(alone, convert, context, first, first_only)
+        for block in blocks:
+            self._check_count(block, 1)
+        return merge(blocks) if blocks else self._maker.make([]), sequences, refused
+
+    def _sift(
+        self,
+        elements: Iterable[Any],
+        convert: Callable[[Any, WriteContext], Any],
+        context: WriteContext | None,
+        first: int,
+        first_only: bool,
+    ) -> tuple[list[Any], list[int], list[Refused]]:
+        """What could be converted, the sequence of each, and what could not."""
+        converted: list[Any] = []
         sequences: list[int] = []
         refused: list[Refused] = []
-        for row in range(len(rows)):
-            alone, sequence = rows.slice(row, 1), first + row
+        for sequence, element in enumerate(elements, first):
             try:
-                block = convert(alone, at(context, sequence))
+                converted.append(convert(element, at(context, sequence)))
             except Exception as error:
-                refused.append(self.refused(alone, sequence, error, len(blocks)))
+                refused.append(self.refused(element, sequence, error, len(converted)))
                 if first_only:
                     break
             else:
-                self._check_count(block, 1)
-                blocks.append(block)
                 sequences.append(sequence)
-        return merge(blocks) if blocks else self._maker.make([]), sequences, refused
+        return converted, sequences, refused
 
     def _check_count(self, converted: Any, count: int) -> None:
         if len(converted) != count:
