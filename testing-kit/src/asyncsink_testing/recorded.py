@@ -91,12 +91,15 @@ class RecordedWriter:
             self.snapshot()
             self.history.add(Gone(self.history.clock(), self.number, left))
 
+    def _note_failure(self, error: Exception) -> None:
+        self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
+
     def _note_unseen_failure(self) -> None:
         """A writer that is left with an exception keeps a failure of its own to itself; any call tells of it."""
         try:
             self.writer.write_nowait(None)
         except (DeliveryError, WriterFailedError) as error:
-            self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
+            self._note_failure(error)
         except WriterClosedError:
             return
 
@@ -132,7 +135,7 @@ class RecordedWriter:
             self.writer.write_nowait(entry)
             accepted = 1
         except (DeliveryError, WriterFailedError) as error:
-            self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
+            self._note_failure(error)
             raise
         finally:
             self._accept((entry,), accepted)
@@ -162,7 +165,7 @@ class RecordedWriter:
         try:
             await call()
         except (DeliveryError, WriterFailedError) as error:
-            self.history.add(Failed(self.history.clock(), self.number, type(error).__name__))
+            self._note_failure(error)
             raise
 
     # ---- flush and state -------------------------------------------------------------------------------------
