@@ -61,7 +61,7 @@ class AsyncSinkWriterConfig:
     :param max_record_size_in_bytes: bytes an entry
     :param request_timeout_s: seconds after which an answer is no longer waited for
     :param fail_on_timeout: whether the writer fails then; it sends the request again otherwise
-    :param rate_limit: how the load adapts to what the service bears; by default all concurrency, and less after failures
+    :param rate_limit: how the load adapts to what the service bears; by default all concurrency, less after failures
     :param retry: what follows a failure
     :param on_rejected: what follows an element that can never be delivered: the writer fails, keeps it in
         `dead_letters`, or drops it and counts it
