@@ -101,7 +101,7 @@ async def test_apply_batch_makes_all_entries_of_a_batch_at_once() -> None:
         await writer.write_batch(Batch(5, 6), WriteContext(timestamp=77, sequence=40))
         await writer.write_batch(Batch(7, 8))
     assert stored(destination) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert blocks.firsts == [0, 4, 40, 4]
+    assert blocks.firsts == [0, 4, 40, 6], "a sequence of the caller's own counts its elements too"
     assert blocks.sequences == {}, "no row was converted by itself"
 
 

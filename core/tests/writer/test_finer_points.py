@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import anyio
 import pytest
 
-from asyncsink import WouldBlock, WriteContext
-from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, IdentityConverter, Step
+from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
 
 from .harness import batches, entries, settled, small, stored, virtual
 
@@ -41,54 +38,6 @@ async def test_what_another_task_writes_during_the_leaving_flush_is_warned_of_an
     assert stored(destination) == [1, 2, 3]
     assert [entry.name for entry in writer.snapshot_state()[0].entries] == [4, 5]
     assert anyio.current_time() == 2.0
-
-
-class Sequences(IdentityConverter):
-    """Keeps the sequence of each element."""
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[Any, int]] = []
-
-    def apply(self, element: Any, context: WriteContext) -> Any:
-        self.seen.append((element.name, context.sequence))
-        return element
-
-
-class Sequenced(FakeSink):
-    """Converts with its one converter."""
-
-    made: Sequences
-
-    def converter(self, schema: Any) -> Sequences:
-        return self.made
-
-
-@pytest.mark.parametrize("full", ["by count", "by bytes"])
-@virtual
-async def test_would_block_uses_up_no_sequence(full: str) -> None:
-    destination = FakeDestination([Step(latency_s=2.0)] * 9)
-    sink = Sequenced(destination)
-    sink.made = Sequences()
-    config = small(
-        max_batch_size=1,
-        max_batch_size_in_bytes=10,
-        max_record_size_in_bytes=10,
-        max_buffered_size_in_bytes=21 if full == "by bytes" else 1000,
-        max_buffered_requests=2,
-    )
-    async with sink.open(config) as writer:
-        given = entries(1, 2 if full == "by bytes" else 3, size=10)
-        for entry in given:
-            writer.write_nowait(entry)
-        for _ in range(3):
-            with pytest.raises(WouldBlock):
-                writer.write_nowait(FakeEntry("next", 10))
-        await writer.wait_available()
-        writer.write_nowait(FakeEntry("next", 10))
-        await writer.write(FakeEntry("last", 10))
-    count = len(given)
-    expected: dict[Any, int] = {entry.name: at for at, entry in enumerate(given)}
-    assert dict(sink.made.seen) == expected | {"next": count, "last": count + 1}
 
 
 @virtual

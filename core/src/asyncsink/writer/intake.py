@@ -12,6 +12,7 @@ from asyncsink.converter import ElementConverter
 from asyncsink.errors import ConversionError, OversizedEntryError
 from asyncsink.writer.make import BlockMaker
 from asyncsink.writer.rejecting import Refused
+from asyncsink.writer.tail import OpenTail
 
 logger = logging.getLogger(__name__)
 
@@ -20,24 +21,22 @@ Sifted = tuple[EntryBlock[Any], Sequence[int], Sequence[Refused]]
 
 
 class Intake:
-    """Converts what is written with the sink's converter, and counts what was offered without a context.
+    """Converts what is written with the sink's converter, and numbers it.
 
-    :ivar context: of elements that are written without one; its sequence is that of the last
+    :ivar context: of an element that is written without one
     """
 
-    __slots__ = ("_limit", "_maker", "_warned", "context", "converter")
+    __slots__ = ("_limit", "_maker", "_tail", "_warned", "context", "converter")
 
-    def __init__(self, converter: ElementConverter[Any, Any], maker: BlockMaker, limit: int) -> None:
-        self.converter, self._maker, self._limit = converter, maker, limit
+    def __init__(self, converter: ElementConverter[Any, Any], maker: BlockMaker, tail: OpenTail, limit: int) -> None:
+        self.converter, self._maker, self._tail, self._limit = converter, maker, tail, limit
         self._warned = False
-        self.context = WriteContext(sequence=-1)
+        self.context: WriteContext = _NextContext(tail)
 
     def offer(self, count: int, context: WriteContext | None) -> int:
         """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
-        if context is not None:
-            return context.sequence
-        self.context.sequence += count
-        return self.context.sequence - count + 1
+        first = self._tail.number(count)
+        return first if context is None else context.sequence
 
     def convert_run(
         self, run: Any, context: WriteContext, convert: Callable[[Any, WriteContext], Any]
@@ -137,6 +136,20 @@ class Intake:
             f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._limit}; "
             "make it smaller, or raise the limit if the service allows"
         )
+
+
+class _NextContext(WriteContext):
+    """The context of the next element: to number each of them costs more than to take it into the tail."""
+
+    __slots__ = ("_tail",)
+
+    def __init__(self, tail: OpenTail) -> None:
+        self._tail = tail
+        self.timestamp = self.current_watermark = None
+
+    @property
+    def sequence(self) -> int:  # type: ignore[override]
+        return self._tail.next_number
 
 
 def at(context: WriteContext | None, sequence: int) -> WriteContext:

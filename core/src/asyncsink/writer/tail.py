@@ -16,15 +16,27 @@ class OpenTail:
 
     :ivar room: entries that may still come before the tail has to be closed; 0 while it is closed
     :ivar bytes_left: bytes, likewise; an entry that needs all of them, or more, has to be looked at
+    :ivar numbered: elements of the writer that have a number and are not in the tail
     """
 
-    __slots__ = ("_engine", "_size", "bytes_left", "entries", "room", "sizes")
+    __slots__ = ("_engine", "_size", "bytes_left", "entries", "numbered", "room", "sizes")
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.entries: list[Any] = []
         self.sizes: list[int] = []
-        self.room = self.bytes_left = self._size = 0
+        self.room = self.bytes_left = self._size = self.numbered = 0
+
+    @property
+    def next_number(self) -> int:
+        """The position of the next element among those of the writer, from 0; kept of none that need not wait."""
+        return self.numbered + len(self.entries)
+
+    def number(self, count: int) -> int:
+        """Give `count` elements their numbers before any other gets one; that of the first."""
+        first = self.next_number
+        self.numbered += count
+        return first
 
     def open(self) -> None:
         """Open a closed tail as far as the buffer has room and the lane lacks entries to be due."""
@@ -37,7 +49,10 @@ class OpenTail:
         engine.time.arm()
 
     def append(self, entry: Any, size: int) -> None:
-        """Take one entry; a write that finds room does the same by itself, for a call costs as much as the rest."""
+        """Take one entry that has its number; a write that finds room needs none, and takes its entry by itself, for a
+        call costs as much as the rest.
+        """
+        self.numbered -= 1
         self.entries.append(entry)
         self.sizes.append(size)
         self.bytes_left -= size
@@ -49,6 +64,7 @@ class OpenTail:
         size = self._size - self.bytes_left
         self.room = self.bytes_left = self._size = 0
         if entries:
+            self.numbered += len(entries)
             self.entries, self.sizes = [], []
             self._engine.add(self._engine.maker.make(entries, sizes), size)
         return len(entries)

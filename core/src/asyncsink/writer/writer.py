@@ -79,10 +79,10 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._settlement = Settlement(sink, self._engine, self._rejections)
         self._life = Life(sink, context)
         self._max_record = config.max_record_size_in_bytes
-        self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._max_record)
+        self._tail = self._engine.tail
+        self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._tail, self._max_record)
         self._apply, self._context = self._intake.converter.apply, self._intake.context
         self._size_of = sink.size_in_bytes
-        self._tail = self._engine.tail
         self._room = Room(self._engine, self._check)
         self._runs = RunWriter(self._engine, self._room, self._intake, self._rejections)
         self._flusher = Flusher(self._engine, self._rejections, self._check)
@@ -207,18 +207,15 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             tail.open()
             self._check()
             room = tail.room
-        if context is None:
-            context = self._context
-            context.sequence += 1
         try:
-            entry = self._apply(element, context)
+            entry = self._apply(element, self._context if context is None else context)
         except Exception as error:
-            await self._refuse(self._intake.refused(element, context.sequence, error))
+            await self._refuse(self._intake.refused(element, self._intake.offer(1, context), error))
             return
         size = self._size_of(entry)
         left = tail.bytes_left - size
         if left <= 0:
-            await self._append_last(entry, size, context.sequence)
+            await self._append_last(entry, size, self._intake.offer(1, context))
             return
         tail.entries.append(entry)
         tail.sizes.append(size)
@@ -258,28 +255,26 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._check()
         if not self._room.fits(1):
             raise WouldBlock(f"the buffer holds {self._engine.waiting_count} entries and is full; wait_available()")
-        context = self._context
-        context.sequence += 1
         try:
-            entry = self._apply(element, context)
+            entry = self._apply(element, self._context)
         except Exception as error:
-            self._refuse_nowait(self._intake.refused(element, context.sequence, error))
+            self._refuse_nowait(self._intake.refused(element, self._context.sequence, error))
             return
         size = self._size_of(entry)
         if size > self._max_record:
-            self._refuse_nowait(Refused(self._intake.oversized(size), context.sequence, entry=entry))
+            self._refuse_nowait(Refused(self._intake.oversized(size), self._context.sequence, entry=entry))
             return
         if not self._room.fits(size):
-            context.sequence -= 1
             raise WouldBlock(f"the buffer has no room for {size} more bytes; wait_available()")
         self._engine.add(self._engine.maker.make([entry], [size]), size)
+        self._tail.number(1)
         self._accounting.accepted += 1
         self._engine.plan()
 
     def _refuse_nowait(self, refused: Refused) -> None:
         if self._config.on_rejected != "drop":
-            self._context.sequence -= 1
             raise refused.error
+        self._tail.number(1)
         self._rejections.accept(refused)
 
     async def wait_available(self) -> None:
