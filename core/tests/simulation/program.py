@@ -24,7 +24,7 @@ from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.metrics import UNREGISTERED, Metrics
 from asyncsink_testing import FakeDestination, FakeEntry, RecordedWriter
 from asyncsink_testing.clients import FreshClients
-from asyncsink_testing.history import Accepted, Quiet
+from asyncsink_testing.history import Quiet
 
 from .batches import SINKS
 from .clients import Jitter, SeededLimiters
@@ -173,7 +173,7 @@ class Program:
 
     def _what_is_left(self, writer: RecordedWriter, left: bool) -> list[BufferedRequestState[Any]]:
         """The state for the next life: that of the end, or an earlier one with what came since to be repeated."""
-        states, accepted = writer.snapshot(), self._accepted(writer)
+        states, accepted = writer.snapshot(), writer.accepted
         pending = [entry for entry in self._again if entry not in set(accepted)]
         if (not left or states[0].entries) and self._earlier is not None and self._random.random() < 0.5:
             states, count = self._earlier
@@ -181,10 +181,6 @@ class Program:
         held = set(states[0].entries)
         self._again = [entry for entry in dict.fromkeys(pending) if entry not in held]
         return states
-
-    def _accepted(self, writer: RecordedWriter) -> list[Any]:
-        calls = [call for call in self.destination.history.of(Accepted) if call.writer == writer.number]
-        return [entry for call in calls for entry in call.entries]
 
     async def _misuse(self, writer: AsyncSinkWriter[Any, Any]) -> None:
         """Call a writer that has not been entered; another one is closed before that, and one while it connects."""
@@ -228,7 +224,7 @@ class Program:
                 if random.random() < 0.5:
                     await writer.flush()
                 else:
-                    self._earlier = writer.snapshot(), len(self._accepted(writer))
+                    self._earlier = writer.snapshot(), len(writer.accepted)
         except WriterClosedError:
             return
 

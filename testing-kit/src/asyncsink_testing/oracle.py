@@ -40,7 +40,8 @@ def judge(history: History, rules: Iterable[RuleMaker] = RULES, most: int = 20) 
             if type(event) not in checks:
                 checks[type(event)] = _checks(judges, type(event))
             for name, ask in checks[type(event)]:
-                found.extend(Violation(name, event.time_s, message) for message in ask(event, ledger))
+                for message in ask(event, ledger):
+                    found.append(Violation(name, event.time_s, message))  # noqa: PERF401  # twice as fast: mostly none
             ledger.apply(event)
     end_s = history.events[-1].time_s if history.events else 0.0
     for rule in judges:

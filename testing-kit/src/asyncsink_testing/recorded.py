@@ -44,6 +44,7 @@ class RecordedWriter:
     One task at a time may write; others may flush, take snapshots and close. What it accepts is expected to be stored:
     a test that gives entries up takes them out of ``history.expected``.
 
+    :ivar accepted: what it has accepted, in order
     :param limited: False leaves the rate limit out, so that the oracle can judge that nothing is idle
     """
 
@@ -65,7 +66,7 @@ class RecordedWriter:
         self._states = states
         self.writer: AsyncSinkWriter[Any, Any] = AsyncSinkWriter(sink, context or WriterInitContext(), recorded, states)
         self._flushes = 0
-        self._accepted = 0
+        self.accepted: list[Any] = []
         self._closing = False
 
     # ---- life ------------------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ class RecordedWriter:
             await self._watched(call)
         except BaseException:
             # Asked only now: a look at the statistics closes the open tail, which would so never hold two entries.
-            self._accept(entries, self.writer.statistics().accepted - self._accepted)
+            self._accept(entries, self.writer.statistics().accepted - len(self.accepted))
             raise
         self._accept(entries, len(entries))
 
@@ -157,7 +158,7 @@ class RecordedWriter:
         self.history.add(Offered(self.history.clock(), self.number, entries))
 
     def _accept(self, entries: tuple[Any, ...], count: int) -> None:
-        self._accepted += count
+        self.accepted += entries[:count]
         self.history.add(Accepted(self.history.clock(), self.number, entries[:count], entries[count:]))
         self.history.expected.update(dict.fromkeys(entries[:count]))
 

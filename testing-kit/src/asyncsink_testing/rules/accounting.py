@@ -56,8 +56,9 @@ class StatisticsBalanced(Rule):
     def _given_up(self, name: str, told: int, place: Place, mode: str, ledger: Ledger) -> Iterator[str]:
         """A call that is under way may have given up elements that its return will tell of."""
         least = ledger.count(place)
-        unsendable = sum(each.unsendable for each in ledger.at(Place.OFFERED, Place.REFUSED))
-        most = least + (unsendable if ledger.config.on_rejected == mode else 0)
+        most = least
+        if ledger.config.on_rejected == mode:
+            most += sum(each.unsendable for each in ledger.at(Place.OFFERED, Place.REFUSED))
         if not least <= told <= most:
             yield f"writer {ledger.number} counts {told} entries as {name}; it has given up {least} to {most} so"
 

@@ -56,8 +56,9 @@ class NoNeedlessDuplicate(Rule):
         foreign = [entry for entry in request.entries if entry not in ledger.entries]
         if foreign:
             yield f"{request} holds entries that writer {ledger.number} was never given: {shown(foreign)}"
-        for place, sentence in _MUST_NOT_BE_SENT.items():
-            wrong = [each for each in known if each.place is place and not _overdue(each, request, ledger)]
+        settled = [each for each in known if each.place in _MUST_NOT_BE_SENT]
+        for place, sentence in _MUST_NOT_BE_SENT.items() if settled else ():
+            wrong = [each for each in settled if each.place is place and not _overdue(each, request, ledger)]
             if wrong:
                 yield f"{request} sends {shown(each.entry for each in wrong)} {sentence} {wrong[0].request}"
 
