@@ -140,7 +140,8 @@ class InOrder(Rule):
     """A request holds the oldest entries of its route that may be sent, in the order of acceptance.
 
     Requests of the same instant reach the destination in any order, so an entry counts as passed over only if it has
-    not gone by the end of that instant; and one that came back at this instant may have come back too late.
+    not gone by the end of that instant; and one that came back at this instant may have come back too late. Where the
+    writer fails or is closed at that instant, what it has sent may be cut before it arrives.
     """
 
     name = "in-order"
@@ -148,7 +149,7 @@ class InOrder(Rule):
 
     def __init__(self, history: History) -> None:
         super().__init__(history)
-        self._passed: list[tuple[SentRequest, list[Tracked]]] = []
+        self._passed: list[tuple[Ledger, SentRequest, list[Tracked]]] = []
 
     def check(self, event: Event, ledger: Ledger) -> Iterable[str]:
         if type(event) is RequestStarted:
@@ -182,14 +183,14 @@ class InOrder(Rule):
             and each.since_s < request.started_s - EPSILON_S and each.entry not in own
         ]  # fmt: skip
         if passed:
-            self._passed.append((request, passed))
+            self._passed.append((ledger, request, passed))
 
     def _judge_passed(self, now_s: float) -> Iterator[str]:
-        if not self._passed or now_s <= self._passed[0][0].started_s + EPSILON_S:
+        if not self._passed or now_s <= self._passed[0][1].started_s + EPSILON_S:
             return
         noted, self._passed = self._passed, []
-        for request, entries in noted:
-            left = [each for each in entries if each.since_s < request.started_s - EPSILON_S]
+        for ledger, request, entries in noted:
+            left = ledger.steady and [each for each in entries if each.since_s < request.started_s - EPSILON_S]
             if left:
                 names = shown(each.entry for each in left)
                 yield f"{request} passes over entries accepted earlier that wait since {left[0].since_s:.6g}: {names}"
