@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 
@@ -25,33 +25,15 @@ class Received:
     """One entry that the destination stored.
 
     :param position: among all entries stored, from 0
-    :param request: the number of the arrival that brought it
+    :param request: the number of the arrival that brought it, where the destination knows
     """
 
     payload: Any
-    request_id: str
-    attempt: int
-    position: int
-    time_s: float
-    request: int
-
-
-class Destination(Protocol):
-    """What the checks of the kit ask of a destination, be it a model, a server on loopback or a real service."""
-
-    @property
-    def received(self) -> list[Received]:
-        """Everything stored, in order."""
-        ...
-
-    @property
-    def peak_in_flight(self) -> int:
-        """The most requests that were under way at once."""
-        ...
-
-    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
-        """Meet the next requests with these steps."""
-        ...
+    request_id: str = ""
+    attempt: int = 0
+    position: int = 0
+    time_s: float = 0.0
+    request: int = -1
 
 
 class FakeDestination:
@@ -155,7 +137,7 @@ class FakeDestination:
         )
 
     def _break(self, request: SentRequest) -> RequestResult:
-        if request.step.fault is Fault.ANSWER_LOST:
+        if request.step.fault in (Fault.ANSWER_LOST, Fault.ANSWER_CUT):
             self._store(request, range(len(request.entries)))
         self._end(request, Ending.UNKNOWN)
         if request.step.fault is Fault.REFUSED:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from asyncsink_testing.history import SentRequest
@@ -29,6 +29,8 @@ class Fault(Enum):
     """The service says that it is unavailable, and has stored nothing; whoever asks cannot know."""
     ANSWER_LOST = "answer-lost"
     """Everything is stored, then the connection breaks before the answer."""
+    ANSWER_CUT = "answer-cut"
+    """Everything is stored, then the connection breaks in the middle of the answer."""
     DISCONNECTED = "disconnected"
     """The connection breaks before anything is stored."""
     HANGING = "hanging"
@@ -41,6 +43,10 @@ class Fault(Enum):
     """The whole request is rejected for what it holds; nothing is stored."""
     FATAL = "fatal"
     """The answer is one that no retry can mend, such as missing permission; nothing is stored."""
+    SLOW = "slow"
+    """Everything is stored and the answer says so, late: in a script, ``Step(OK, latency_s=SLOW_S)``."""
+    RETRY_AFTER = "retry-after"
+    """Throttled, with a time to wait: in a script, ``Step(THROTTLED, retry_after_s=RETRY_AFTER_S)``."""
 
     @property
     def by_index(self) -> bool:
@@ -48,8 +54,23 @@ class Fault(Enum):
         return self in (Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_MIXED, Fault.POISONED)
 
 
-OUTCOME_UNKNOWN = frozenset({Fault.REFUSED, Fault.ANSWER_LOST, Fault.DISCONNECTED, Fault.HANGING, Fault.HANGING_STORED})
+OUTCOME_UNKNOWN = frozenset(
+    {
+        Fault.REFUSED,
+        Fault.ANSWER_LOST,
+        Fault.ANSWER_CUT,
+        Fault.DISCONNECTED,
+        Fault.HANGING,
+        Fault.HANGING_STORED,
+    }
+)
 """The faults after which a sender cannot know whether its entries are stored."""
+
+SLOW_S = 0.1
+"""Seconds that an answer takes after :attr:`Fault.SLOW`."""
+
+RETRY_AFTER_S = 1.0
+"""Seconds that :attr:`Fault.RETRY_AFTER` asks for: HTTP's header knows whole ones only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +124,10 @@ class Script:
 
 
 def _step(each: Step | Fault) -> Step:
+    if each is Fault.SLOW:
+        return Step(Fault.OK, SLOW_S)
+    if each is Fault.RETRY_AFTER:
+        return Step(Fault.THROTTLED, retry_after_s=RETRY_AFTER_S)
     return Step(each) if isinstance(each, Fault) else each
 
 
@@ -162,18 +187,20 @@ class RandomFaults:
 
 @dataclass(frozen=True, slots=True)
 class PoisonedEntries:
-    """Refuses entries with the flaw ``"poison"``, whatever else happens: nothing ever stores them.
+    """Refuses poisoned entries, whatever else happens: nothing ever stores them.
 
     :param beneath: what happens to a request without them
     :param by_index: whether the others of its request are stored; else the whole request is refused
+    :param is_poison: which entries these are; by default those with the flaw ``"poison"``
     """
 
     beneath: FaultSource
     by_index: bool = False
+    is_poison: Callable[[Any], bool] = lambda entry: getattr(entry, "flaw", "") == "poison"
 
     def next_step(self, request: SentRequest) -> Step:
         step = self.beneath.next_step(request)
-        bad = [index for index, entry in enumerate(request.entries) if getattr(entry, "flaw", "") == "poison"]
+        bad = [index for index, entry in enumerate(request.entries) if self.is_poison(entry)]
         if not bad or step.fault in _STORES_NOTHING:
             return step
         if step.fault in _INSTEAD:
@@ -183,7 +210,11 @@ class PoisonedEntries:
         return replace(step, fault=Fault.REJECTED)
 
 
-_INSTEAD = {Fault.ANSWER_LOST: Fault.DISCONNECTED, Fault.HANGING_STORED: Fault.HANGING}
+_INSTEAD = {
+    Fault.ANSWER_LOST: Fault.DISCONNECTED,
+    Fault.ANSWER_CUT: Fault.DISCONNECTED,
+    Fault.HANGING_STORED: Fault.HANGING,
+}
 _STORES_NOTHING = frozenset(
     {Fault.THROTTLED, Fault.REFUSED, Fault.DISCONNECTED, Fault.HANGING, Fault.REJECTED, Fault.FATAL}
 )

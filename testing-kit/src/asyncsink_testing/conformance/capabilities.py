@@ -1,0 +1,40 @@
+"""What an author says of a connector, so that the checks know what to ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """The facts about a connector and its service. None has a default: a fact new to the kit has to be answered.
+
+    What is denied here is checked too, as far as the destination of the tests can show it.
+
+    :param guarantee: what a connector delivers without options of its own
+    :param ordering: ``"key"`` if it can keep the order of each key, by ``ordering=key``
+    :param partial_failure: the service answers for single entries of a request
+    :param atomic_requests: the service stores a request whole or not at all
+    :param idempotent: the destination drops what it has stored before, so that nothing ever stands there twice
+    :param rejects_entries: the service can refuse entries for what they hold
+    :param retry_after: the service says how long to wait, and the connector heeds it
+    :param keeps_state: a writer's state can be turned into bytes and back
+    :param max_batch_entries: the service's limit on the entries of a request, if it has one
+    :param max_batch_bytes: the service's limit on the bytes of a request, if it has one
+    :param max_record_bytes: the service's limit on the bytes of an entry, if it has one
+    :param client_modules: top-level modules of the client library, which finding the connector must not import
+    """
+
+    guarantee: Literal["at-least-once", "exactly-once"]
+    ordering: Literal["none", "key"]
+    partial_failure: bool
+    atomic_requests: bool
+    idempotent: bool
+    rejects_entries: bool
+    retry_after: bool
+    keeps_state: bool
+    max_batch_entries: int | None
+    max_batch_bytes: int | None
+    max_record_bytes: int | None
+    client_modules: tuple[str, ...]

@@ -1,0 +1,125 @@
+"""What became of rows that were written: what is lost, what stands there twice, and by which requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from asyncsink.errors import AsyncSinkError
+from asyncsink.sink import SinkWriter
+from asyncsink_testing.conformance.check import ConformanceError
+from asyncsink_testing.conformance.destination import SeenRequest
+from asyncsink_testing.faults import OUTCOME_UNKNOWN
+
+SHOWN = 8
+"""Rows that a message names before it says how many more there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The rows that a writer accepted beside what stands in the destination.
+
+    Each method raises :class:`ConformanceError` if its claim does not hold, and returns the delivery otherwise.
+
+    :param rows: what was written, in order
+    :param received: the rows that stand in the destination, in its order
+    :param requests: every arrival, where the destination shows them
+    :param error: with what the writer failed, if it did
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    received: tuple[Mapping[str, Any], ...]
+    requests: tuple[SeenRequest, ...] | None
+    id_of: Callable[[Any], int]
+    idempotent: bool
+    writer: SinkWriter[Any, Any, Any]
+    error: AsyncSinkError | None
+
+    @property
+    def ids(self) -> list[int]:
+        """The numbers of the rows in the destination, in its order."""
+        return [int(row["id"]) for row in self.received]
+
+    def succeeded(self) -> Delivery:
+        """The writer has not failed."""
+        if self.error is not None:
+            raise ConformanceError(
+                f"the writer failed with {type(self.error).__name__}: {self.error}\nNothing that happened here is a "
+                "reason to fail: look at the kinds that the sink's ErrorTable gives its errors, and at what "
+                f"submit_request_entries raises.{self._shown_requests()}"
+            ) from self.error
+        return self
+
+    def nothing_lost(self, but: Collection[int] = ()) -> Delivery:
+        """Every row that was accepted stands in the destination, except for `but`."""
+        stored = set(self.ids)
+        lost = [row["id"] for row in self.rows if row["id"] not in stored and row["id"] not in but]
+        if lost:
+            raise ConformanceError(
+                f"{len(lost)} of {len(self.rows)} rows are lost: {shown(lost)}. {self._last_seen(lost[0])}"
+                f"{self._shown_requests()}"
+            )
+        strange = [number for number in stored if number not in {row["id"] for row in self.rows}]
+        if strange:
+            raise ConformanceError(f"the destination holds rows that the writer did not accept: {shown(strange)}")
+        return self
+
+    def nothing_doubled(self) -> Delivery:
+        """No row stands there more often than lost answers explain; none twice if the destination drops repetitions."""
+        for number, count in Counter(self.ids).items():
+            excused = 0 if self.idempotent else self._unknown_outcomes(number)
+            if count > 1 + excused:
+                raise ConformanceError(
+                    f"row {number} stands in the destination {count} times, and only {excused} requests with it ended "
+                    "so that nobody could know whether it was stored: entries of an answered request are sent again "
+                    "only if RequestResult.failed names their index. Look at the indices that submit_request_entries "
+                    f"returns, and at what it raises although the service has answered.{self._shown_requests()}"
+                )
+        return self
+
+    def _unknown_outcomes(self, number: int) -> int:
+        if self.requests is None:
+            return len(self.rows)
+        return sum(each.fault in OUTCOME_UNKNOWN and number in self._numbers(each) for each in self.requests)
+
+    def intact(self) -> Delivery:
+        """What arrived is what was written, field by field."""
+        written = {row["id"]: dict(row) for row in self.rows}
+        for row in self.received:
+            expected = written.get(row["id"])
+            changed = [name for name in expected or {} if expected and row.get(name) != expected[name]]
+            if changed:
+                raise ConformanceError(
+                    f"row {row['id']} arrived changed in {', '.join(changed)}: "
+                    "look at the converter, and at how submit_request_entries encodes entries"
+                )
+        return self
+
+    def _numbers(self, request: SeenRequest) -> list[int]:
+        return [self.id_of(payload) for payload in request.payloads]
+
+    def _last_seen(self, number: int) -> str:
+        if self.requests is None:
+            return "The destination does not show which request held the first of them."
+        holding = [each for each in self.requests if number in self._numbers(each)]
+        if not holding:
+            return f"Row {number} was never sent: look for entries that are dropped before a request is made of them."
+        return (
+            f"Row {number} was last sent in {holding[-1]}: look at what submit_request_entries makes of that answer; "
+            "an entry counts as stored unless RequestResult.failed names its index or an exception is raised."
+        )
+
+    def _shown_requests(self) -> str:
+        if not self.requests:
+            return ""
+        lines = [f"\n  {each}: rows {shown(self._numbers(each), 12)}" for each in self.requests[:30]]
+        return f"\nRequests in the order of their arrival:{''.join(lines)}"
+
+
+def shown(numbers: Iterable[int], most: int = SHOWN) -> str:
+    """The first of some numbers, and how many there are beyond them."""
+    listed = list(numbers)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(map(str, listed[:most])) + more

@@ -1,0 +1,163 @@
+"""What a check is handed: one destination, the means to send rows to it, and what it may know of the connector."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from asyncsink.context import WriterInitContext
+from asyncsink.errors import AsyncSinkError
+from asyncsink.plugins import load_sink
+from asyncsink.sink import Sink, SinkWriter
+from asyncsink_testing.conformance.capabilities import Capabilities
+from asyncsink_testing.conformance.check import ConformanceError
+from asyncsink_testing.conformance.delivery import Delivery
+from asyncsink_testing.conformance.destination import Destination
+from asyncsink_testing.faults import Fault, Step
+
+if TYPE_CHECKING:
+    from asyncsink.state import BufferedRequestState
+
+Row = dict[str, Any]
+OpenDestination = Callable[[], AbstractAsyncContextManager[Destination]]
+
+BATCH = 4
+"""Entries a request, unless the service takes fewer: small, so that few rows make many requests."""
+
+TUNING: Mapping[str, str] = {
+    "maxInFlightRequests": "3",
+    "maxBufferedRequests": "40",
+    "maxTimeInBuffer": "50ms",
+    "requestTimeout": "400ms",
+    "retry.initialBackoff": "1ms",
+    "retry.maxBackoff": "20ms",
+    "retry.timeout": "20s",
+    "rateLimit": "none",
+}
+"""Options by which retries, deadlines and the age timer come within milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The connector under test, as its author describes it.
+
+    :param options: what a user would give Spark; ``{endpoint}`` in a value is the destination's
+    :param tuning: the writer's options that make a check quick
+    :param element: the element that a converter takes, made of a row with ``id``, ``key`` and ``text``
+    :param row: the row that a payload in the destination stands for, the reverse of `element`
+    """
+
+    connector: str
+    capabilities: Capabilities
+    options: Mapping[str, str]
+    open_destination: OpenDestination
+    tuning: Mapping[str, str]
+    element: Callable[[Row], Any]
+    row: Callable[[Any], Mapping[str, Any]]
+    in_process: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One check's view of the connector and of a destination that holds nothing yet."""
+
+    subject: Subject
+    destination: Destination
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.subject.capabilities
+
+    @property
+    def batch(self) -> int:
+        """The entries of a full request under these options."""
+        return min(BATCH, self.capabilities.max_batch_entries or BATCH)
+
+    def fail(self, message: str) -> NoReturn:
+        """End the check: the connector breaks its rule.
+
+        :raises ConformanceError: always
+        """
+        raise ConformanceError(message)
+
+    @asynccontextmanager
+    async def fresh(self) -> AsyncIterator[Trial]:
+        """The same with another destination that holds nothing."""
+        async with self.subject.open_destination() as destination:
+            yield replace(self, destination=destination)
+
+    # ---- rows ------------------------------------------------------------------------------------------------
+
+    def rows(self, count: int, *, first: int = 0, keys: int = 0, text: str = "") -> list[Row]:
+        """So many rows with numbers of their own; with `keys` they have that many keys, in turn."""
+        numbers = range(first, first + count)
+        return [{"id": n, "key": f"key-{n % keys}" if keys else f"key-{n}", "text": text} for n in numbers]
+
+    def elements(self, rows: Iterable[Row]) -> list[Any]:
+        return [self.subject.element(row) for row in rows]
+
+    def id_of(self, payload: Any) -> int:
+        """The number of the row that a payload stands for."""
+        return int(self.subject.row(payload)["id"])
+
+    # ---- the sink --------------------------------------------------------------------------------------------
+
+    def options(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The options by which the connector sends to this trial's destination."""
+        endpoint = self.destination.endpoint
+        own = {name: value.replace("{endpoint}", endpoint) for name, value in self.subject.options.items()}
+        return {**self.subject.tuning, "maxBatchSize": str(self.batch), **own, **(extra or {})}
+
+    def sink(self, extra: Mapping[str, str] | None = None) -> Sink[Any, Any, Any, Any]:
+        """The connector's sink, found by its name and made of strings, as Spark does."""
+        kind: Any = load_sink(self.subject.connector)
+        sink: Sink[Any, Any, Any, Any] = kind.from_options(self.options(extra))
+        return sink
+
+    def writer(
+        self, extra: Mapping[str, str] | None = None, states: Sequence[BufferedRequestState[Any]] = ()
+    ) -> SinkWriter[Any, Any, Any]:
+        """A writer of that sink, not entered yet."""
+        return self.sink(extra).create_writer(WriterInitContext(), states)
+
+    # ---- sending ---------------------------------------------------------------------------------------------
+
+    async def deliver(
+        self,
+        rows: Sequence[Row],
+        steps: Iterable[Step | Fault] = (),
+        *,
+        then: Step | Fault = Fault.OK,
+        extra: Mapping[str, str] | None = None,
+    ) -> Delivery:
+        """Write the rows one by one while the destination goes by `steps`, leave the writer, and see what arrived.
+
+        An error of the writer does not leave this method: it stands in the result.
+        """
+        self.destination.script(steps, then)
+        writer, written, error = self.writer(extra), 0, None
+        try:
+            async with writer:
+                for element in self.elements(rows):
+                    await writer.write(element)
+                    written += 1
+        except AsyncSinkError as raised:
+            error = raised
+        return await self.seen(rows[:written], writer, error)
+
+    async def seen(
+        self, rows: Sequence[Row], writer: SinkWriter[Any, Any, Any], error: AsyncSinkError | None = None
+    ) -> Delivery:
+        """What has become of `rows`, by what stands in the destination now."""
+        requests = self.destination.requests
+        return Delivery(
+            rows=tuple(rows),
+            received=tuple(self.subject.row(each.payload) for each in await self.destination.received()),
+            requests=None if requests is None else tuple(requests),
+            id_of=self.id_of,
+            idempotent=self.capabilities.idempotent,
+            writer=writer,
+            error=error,
+        )

@@ -1,0 +1,180 @@
+"""A destination for the checks over HTTP: say what a request holds, and what an answer looks like."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from asyncsink_testing.conformance.destination import SeenRequest
+from asyncsink_testing.destination import Received
+from asyncsink_testing.faults import Fault, FaultSource, PoisonedEntries, Script, Step
+from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
+
+EntriesOf = Callable[[HttpRequest], Sequence[Any]]
+
+_TOO_MANY_REQUESTS = Reaction.refuse(429)
+_UNAVAILABLE = Reaction.refuse(503)
+_BAD_REQUEST = Reaction.refuse(400)
+_UNAUTHORIZED = Reaction.refuse(401)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAnswers:
+    """How one HTTP API says what became of a request; each refusal as a :class:`Reaction`.
+
+    :param stored: everything is stored
+    :param throttled: too much at once; a Retry-After is added where the script asks for one
+    :param refused: the service is unavailable
+    :param rejected: the request is refused for what it holds; None if the API never does that
+    :param fatal: no retry can mend it
+    :param partly: the answer to a request some of whose entries failed: their faults by index, each of
+        ``PARTLY_THROTTLED``, ``PARTLY_FAILED`` and ``POISONED``; None if the API refuses requests whole
+    """
+
+    stored: Callable[[HttpRequest], Reaction] = lambda request: Reaction.OK
+    throttled: Reaction = _TOO_MANY_REQUESTS
+    refused: Reaction = _UNAVAILABLE
+    rejected: Reaction | None = _BAD_REQUEST
+    fatal: Reaction = _UNAUTHORIZED
+    partly: Callable[[HttpRequest, Mapping[int, Fault]], Reaction] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A request as a script of faults sees it."""
+
+    entries: tuple[Any, ...]
+    started_s: float
+    scope: None = None
+
+
+class HttpDestination:
+    """A :class:`~asyncsink_testing.Destination` that speaks HTTP on loopback, on real sockets.
+
+    :param entries_of: the payloads in a request, in order
+    :param answers: what the API answers
+    :param id_of: what tells a repeated request, if the connector sends such a thing
+    """
+
+    def __init__(
+        self,
+        entries_of: EntriesOf,
+        answers: HttpAnswers | None = None,
+        id_of: Callable[[HttpRequest], str | None] = lambda request: request.headers.get("idempotency-key"),
+    ) -> None:
+        self._entries_of, self._answers, self._id_of = entries_of, answers or HttpAnswers(), id_of
+        self._server = FaultyHttpServer(self._react)
+        self._script = Script()
+        self._faults: FaultSource = self._script
+        self._is_poison: Callable[[Any], bool] | None = None
+        self.requests: list[SeenRequest] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(
+        cls,
+        entries_of: EntriesOf,
+        answers: HttpAnswers | None = None,
+        id_of: Callable[[HttpRequest], str | None] = lambda request: request.headers.get("idempotency-key"),
+    ) -> AsyncIterator[HttpDestination]:
+        """One whose server listens until this is left."""
+        destination = cls(entries_of, answers, id_of)
+        async with destination._server:
+            yield destination
+
+    @property
+    def endpoint(self) -> str:
+        """``http://host:port``."""
+        return self._server.url
+
+    @property
+    def supported(self) -> frozenset[Fault]:
+        missing = set()
+        if self._answers.partly is None:
+            missing |= {Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_MIXED, Fault.POISONED}
+        if self._answers.rejected is None:
+            missing.add(Fault.REJECTED)
+        return frozenset(set(Fault) - missing)
+
+    @property
+    def peak_in_flight(self) -> int:
+        return self._server.peak_in_flight
+
+    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
+        self._script = Script(steps, then)
+        self._set_faults()
+
+    def poison(self, is_poison: Callable[[Any], bool]) -> None:
+        self._is_poison = is_poison
+        self._set_faults()
+
+    def _set_faults(self) -> None:
+        self._faults = self._script
+        if self._is_poison is not None:
+            self._faults = PoisonedEntries(self._script, self._answers.partly is not None, self._is_poison)
+
+    async def received(self) -> Sequence[Received]:
+        return [
+            Received(request.payloads[index], request.id or "", request=request.number)
+            for request in self.requests
+            for index in sorted(request.stored)
+        ]
+
+    def _react(self, request: HttpRequest) -> Reaction:
+        entries = tuple(self._entries_of(request))
+        now_s = anyio.current_time()
+        arrival: Any = _Arrival(entries, now_s)
+        step = self._faults.next_step(arrival)
+        failed = self._failed(step, len(entries))
+        reaction = self._reaction(step, failed, request)
+        stored = frozenset(set(range(len(entries))) - failed.keys()) if reaction.stored else frozenset()
+        self.requests.append(SeenRequest(request.number, entries, step.fault, stored, now_s, self._id_of(request)))
+        return reaction.after(step.latency_s) if step.latency_s else reaction
+
+    def _failed(self, step: Step, count: int) -> dict[int, Fault]:
+        """What each entry meets that is not stored though its request is answered."""
+        if not step.fault.by_index:
+            return {}
+        kinds = [step.fault]
+        if step.fault is Fault.PARTLY_MIXED:
+            kinds = [Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED]
+        return {index: kinds[at % len(kinds)] for at, index in enumerate(step.affected(count))}
+
+    def _reaction(self, step: Step, failed: Mapping[int, Fault], request: HttpRequest) -> Reaction:
+        answers = self._answers
+        if step.fault.by_index:
+            if answers.partly is None:
+                raise ValueError(f"this API answers for no single entry, so it cannot make {step.fault.value!r}")
+            return answers.partly(request, failed)
+        if step.fault is Fault.THROTTLED:
+            return _asking(answers.throttled, step.retry_after_s)
+        if step.fault is Fault.REFUSED:
+            return _asking(answers.refused, step.retry_after_s)
+        if step.fault is Fault.REJECTED:
+            if answers.rejected is None:
+                raise ValueError("this API refuses no request for what it holds")
+            return answers.rejected
+        if step.fault is Fault.FATAL:
+            return answers.fatal
+        return _ON_THE_WIRE[step.fault] if step.fault in _ON_THE_WIRE else answers.stored(request)
+
+
+def _asking(reaction: Reaction, retry_after_s: float | None) -> Reaction:
+    if retry_after_s is None:
+        return reaction
+    headers = {**reaction.headers, "Retry-After": f"{retry_after_s:g}"}
+    return Reaction(status=reaction.status, headers=headers, body=reaction.body, stored=False)
+
+
+_ON_THE_WIRE = {
+    Fault.ANSWER_LOST: Reaction.drop_after_storing(),
+    Fault.ANSWER_CUT: Reaction.partial_answer(),
+    Fault.DISCONNECTED: Reaction.drop_before_storing(),
+    Fault.HANGING: Reaction.hang(),
+    Fault.HANGING_STORED: Reaction.hang(stored=True),
+}
+"""What the connection does, whatever API is spoken over it."""

@@ -1,0 +1,104 @@
+"""The model of a destination as the checks want it: for connectors, such as the kit's own, that can reach an object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from typing import Any, ClassVar
+
+from asyncsink_testing.conformance.destination import SeenRequest
+from asyncsink_testing.destination import FakeDestination, Received
+from asyncsink_testing.faults import Fault, PoisonedEntries, Script, Step
+from asyncsink_testing.history import RequestEnded
+
+_PARTLY = frozenset({Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_MIXED, Fault.POISONED})
+
+
+class InProcessDestination:
+    """A :class:`~asyncsink_testing.Destination` over :class:`FakeDestination`, found by its endpoint.
+
+    A connector's options are strings, so its client looks up ``InProcessDestination.at(endpoint)`` and hands each
+    request to ``model.handle(entries, writer=1, scope=None)``, which answers or raises.
+
+    :param payload_of: what of an entry stands in the destination
+    :param partial: whether it answers for single entries; else it refuses requests whole
+    """
+
+    _open: ClassVar[dict[str, InProcessDestination]] = {}
+    _numbers: ClassVar[Iterator[int]] = count(1)
+
+    def __init__(self, payload_of: Callable[[Any], Any] = lambda entry: entry, *, partial: bool = True) -> None:
+        self.model = FakeDestination()
+        self.endpoint = f"in-process-{next(self._numbers)}"
+        self._payload_of, self._partial = payload_of, partial
+        self._script = Script()
+        self._is_poison: Callable[[Any], bool] | None = None
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls, payload_of: Callable[[Any], Any] = lambda entry: entry, *, partial: bool = True
+    ) -> Iterator[InProcessDestination]:
+        """One that can be found by its endpoint until this is left."""
+        destination = cls(payload_of, partial=partial)
+        cls._open[destination.endpoint] = destination
+        try:
+            yield destination
+        finally:
+            del cls._open[destination.endpoint]
+
+    @classmethod
+    def at(cls, endpoint: str) -> InProcessDestination:
+        """The one that is open at `endpoint`.
+
+        :raises ConnectionRefusedError: none is, as where a real service is down
+        """
+        if endpoint not in cls._open:
+            raise ConnectionRefusedError(f"nothing listens at {endpoint!r}")
+        return cls._open[endpoint]
+
+    @property
+    def supported(self) -> frozenset[Fault]:
+        return frozenset(Fault) if self._partial else frozenset(Fault) - _PARTLY
+
+    @property
+    def requests(self) -> Sequence[SeenRequest]:
+        return [
+            SeenRequest(
+                number=each.number,
+                payloads=tuple(map(self._payload_of, each.entries)),
+                fault=each.step.fault,
+                stored=each.stored,
+                started_s=each.started_s,
+                id=each.id,
+            )
+            for each in self.model.requests
+        ]
+
+    @property
+    def peak_in_flight(self) -> int:
+        return self.model.peak_in_flight
+
+    @property
+    def ended(self) -> int:
+        """Requests that have ended, answered or not."""
+        return len(self.model.history.of(RequestEnded))
+
+    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
+        self._script = Script(steps, then)
+        self._set_faults()
+
+    def poison(self, is_poison: Callable[[Any], bool]) -> None:
+        self._is_poison = is_poison
+        self._set_faults()
+
+    def _set_faults(self) -> None:
+        is_poison, payload_of = self._is_poison, self._payload_of
+        self.model.faults = self._script
+        if is_poison is not None:
+            self.model.faults = PoisonedEntries(self._script, self._partial, lambda each: is_poison(payload_of(each)))
+
+    async def received(self) -> Sequence[Received]:
+        return [replace(each, payload=self._payload_of(each.payload)) for each in self.model.received]

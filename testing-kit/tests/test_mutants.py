@@ -1,0 +1,57 @@
+"""Every broken connector fails exactly the checks that it must fail, and every check has one that proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from mutants import Mutant, all_mutants
+from reference import registered, subject_of
+
+from asyncsink_testing.conformance import Check, ConformanceError, NotApplicableError, Subject, all_checks, run_check
+
+UNPROVED: Mapping[str, str] = {}
+"""Required checks without a mutant of their own, with the reason; there is no good one so far."""
+
+
+def outcomes(subject: Subject) -> tuple[dict[str, str], dict[str, str]]:
+    """The checks that fail, and those that do not apply, each with what they say."""
+    failed: dict[str, str] = {}
+    not_applicable: dict[str, str] = {}
+    for check in all_checks():
+        try:
+            run_check(check, subject)
+        except NotApplicableError as reason:
+            not_applicable[check.id] = str(reason)
+        except ConformanceError as error:
+            failed[check.id] = str(error)
+        except Exception as error:  # what a check lets through stands in the report of its test as well
+            failed[check.id] = f"{type(error).__name__}: {error}"
+    return failed, not_applicable
+
+
+def test_the_reference_connector_passes_every_check_that_does_not_look_at_a_distribution() -> None:
+    with registered("reference", "reference:ReferenceSink"):
+        failed, not_applicable = outcomes(subject_of("reference"))
+    assert failed == {}
+    groups = {check.id: check.group for check in all_checks()}
+    assert {groups[name] for name in not_applicable} <= {"packaging", "spark"}, not_applicable
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("mutant", all_mutants(), ids=str)
+def test_a_mutant_fails_exactly_its_checks(mutant: Mutant) -> None:
+    with registered(mutant.name, mutant.path):
+        failed, _ = outcomes(subject_of(mutant.name, capabilities=mutant.capabilities))
+    told = "\n\n".join(f"{name}: {message}" for name, message in failed.items())
+    assert set(failed) == mutant.fails, told
+
+
+@pytest.mark.parametrize("check", [each for each in all_checks() if each.level == "required"], ids=str)
+def test_every_required_check_is_proved_by_a_mutant_that_at_most_one_other_sees(check: Check) -> None:
+    own = [each.name for each in all_mutants() if check.id in each.fails and len(each.fails) <= 2]
+    assert own or check.id in UNPROVED, f"{check.id} is proved by no mutant of its own"
+
+
+def test_there_are_at_least_25_mutants() -> None:
+    assert len(all_mutants()) >= 25
