@@ -15,7 +15,7 @@ from reference import CAPABILITIES, ReferenceSink
 
 from asyncsink_testing import Capabilities
 
-GROUPS = ("delivery", "faults")
+GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuration", "packaging", "spark")
 
 SinkT = TypeVar("SinkT", bound=type[ReferenceSink])
 

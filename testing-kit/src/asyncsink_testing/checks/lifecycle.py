@@ -1,0 +1,3 @@
+"""Closing, cancelling, and what a writer leaves to its successor."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""The connector through Spark, batch and streaming."""
+
+from __future__ import annotations

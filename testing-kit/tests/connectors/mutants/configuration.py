@@ -1,0 +1,3 @@
+"""Mutants of the group ``configuration``."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Mutants of the group ``lifecycle``."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Mutants of the group ``limits``."""
+
+from __future__ import annotations

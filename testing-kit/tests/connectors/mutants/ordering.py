@@ -1,0 +1,3 @@
+"""Mutants of the group ``ordering``."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Mutants of the group ``packaging``."""
+
+from __future__ import annotations

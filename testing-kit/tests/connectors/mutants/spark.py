@@ -1,0 +1,3 @@
+"""Mutants of the group ``spark``."""
+
+from __future__ import annotations
