@@ -168,6 +168,7 @@ def connected(address: tuple[str, int]) -> Iterator[Peer]:
 @pytest.fixture
 def client(proxy: BlockingTcpProxy) -> Iterator[Peer]:
     with connected(proxy.address) as peer:
+        proxy.wait_connections(1)  # the kernel accepts before the proxy does
         yield peer
 
 
@@ -290,7 +291,6 @@ def test_latency_concerns_its_direction(
 def test_latency_keeps_the_order(proxy: BlockingTcpProxy, client: Peer) -> None:
     proxy.switch(TcpFault.latency(0.05))
     client.send(b"first,")
-    proxy.wait_connections(1)
     proxy.wait_held(6)
     proxy.switch(TcpFault.NONE)
     client.send(b"second")
