@@ -179,7 +179,7 @@ def _rejecting(random: Random, config: dict[str, Any], atomic: bool, beside: boo
     # Who gives up entries need not fail when their attempts run out.
     config["retry"]["max_attempts"] = random.choice([2, 4, 10_000])
     # A writer beside another one is never given a reason to fail.
-    config["max_rejected"] = 1.0 if beside else random.choice([1.0, 1.0, 1.0, 0.05])
+    config["max_rejected"] = 1.0 if beside else random.choice([1.0, 1.0, 0.05, 0.05])
     fails_at = None if beside else random.choice([None, None, None, 0, 2])
     letters = {"delay_s": random.choice([0.0, 0.01, 1.0]), "fails_at": fails_at}
     return {
