@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -33,7 +34,7 @@ def draw(random: Random) -> Scenario:
     beside = patient and random.random() < 0.2
     routes = random.choice(ROUTES)
     endings: list[Ending] = [random.choice(["leave", "kill", "raise", "close"]) for _ in range(random.randrange(3))]
-    return Scenario(
+    scenario = Scenario(
         config=config,
         faults=_faults(random, config, patient, atomic),
         operations=OPERATIONS,
@@ -58,6 +59,8 @@ def draw(random: Random) -> Scenario:
         looks=random.choice([0.02, 0.2, 0.6]),
         creep_s=random.choice([0.0, 2e-9, 2e-9]),
     )
+    # Of less than a hundred elements no share is judged.
+    return scenario if config.get("max_rejected", 1.0) == 1.0 else replace(scenario, steps=25)
 
 
 def _config(random: Random, patient: bool) -> dict[str, Any]:
