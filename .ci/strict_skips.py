@@ -1,7 +1,7 @@
 """A pytest plugin: under ``CI=true`` a skipped test is a failed one, so that no check is lost in silence.
 
-tox names it in ``PYTEST_PLUGINS``. An expected failure (``xfail``) is no skip, and neither is a check of the conformance
-kit that asks for what a connector's service does not have: unless that is a library which is not installed.
+tox names it in ``PYTEST_PLUGINS``. An expected failure (``xfail``) is no skip, and neither is a check of the
+conformance kit that asks for what a connector's service does not have: unless that is a library, not installed.
 """
 
 from __future__ import annotations
