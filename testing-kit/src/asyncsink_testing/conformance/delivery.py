@@ -16,6 +16,14 @@ from asyncsink_testing.faults import OUTCOME_UNKNOWN
 SHOWN = 8
 """Rows that a message names before it says how many more there are."""
 
+_LOOK_AT_ENTRIES = (
+    "how submit_request_entries lays out the entries of a request, and at requests that it sends on its own account"
+)
+_LOOK_AT_KEYS = (
+    "key_of, which must give equal keys to rows that belong in order, at atomic_requests, which is true only if a "
+    "request is stored whole or not at all, and at requests that submit_request_entries sends on its own account"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -95,6 +103,22 @@ class Delivery:
                     f"row {row['id']} arrived changed in {', '.join(changed)}: "
                     "look at the converter, and at how submit_request_entries encodes entries"
                 )
+        return self
+
+    def in_order(self, *, by_key: bool = False) -> Delivery:
+        """What arrived did so in the order in which it was written, of each key if `by_key`; repetitions aside."""
+        place = {row["id"]: (at, row["key"] if by_key else "") for at, row in enumerate(self.rows)}
+        latest: dict[str, int] = {}
+        for number in dict.fromkeys(self.ids):
+            at, key = place[number]
+            before = latest.get(key, -1)
+            if at < before:
+                of_key = f" of {key}" if by_key else ""
+                raise ConformanceError(
+                    f"row {number}{of_key} arrived after row {self.rows[before]['id']}{of_key}, which was written "
+                    f"later: look at {_LOOK_AT_KEYS if by_key else _LOOK_AT_ENTRIES}.{self._shown_requests()}"
+                )
+            latest[key] = at
         return self
 
     def _numbers(self, request: SeenRequest) -> list[int]:

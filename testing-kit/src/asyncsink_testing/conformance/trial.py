@@ -104,20 +104,24 @@ class Trial:
 
     # ---- the sink --------------------------------------------------------------------------------------------
 
-    def options(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The options by which the connector sends to this trial's destination."""
+    def options(self, extra: Mapping[str, str | None] | None = None) -> dict[str, str]:
+        """The options by which the connector sends to this trial's destination.
+
+        :param extra: further options; None leaves an option at the connector's own value
+        """
         endpoint = self.destination.endpoint
         own = {name: value.replace("{endpoint}", endpoint) for name, value in self.subject.options.items()}
-        return {**self.subject.tuning, "maxBatchSize": str(self.batch), **own, **(extra or {})}
+        options = {**self.subject.tuning, "maxBatchSize": str(self.batch), **own, **(extra or {})}
+        return {name: value for name, value in options.items() if value is not None}
 
-    def sink(self, extra: Mapping[str, str] | None = None) -> Sink[Any, Any, Any, Any]:
+    def sink(self, extra: Mapping[str, str | None] | None = None) -> Sink[Any, Any, Any, Any]:
         """The connector's sink, found by its name and made of strings, as Spark does."""
         kind: Any = load_sink(self.subject.connector)
         sink: Sink[Any, Any, Any, Any] = kind.from_options(self.options(extra))
         return sink
 
     def writer(
-        self, extra: Mapping[str, str] | None = None, states: Sequence[BufferedRequestState[Any]] = ()
+        self, extra: Mapping[str, str | None] | None = None, states: Sequence[BufferedRequestState[Any]] = ()
     ) -> SinkWriter[Any, Any, Any]:
         """A writer of that sink, not entered yet."""
         return self.sink(extra).create_writer(WriterInitContext(), states)
@@ -130,7 +134,7 @@ class Trial:
         steps: Iterable[Step | Fault] = (),
         *,
         then: Step | Fault = Fault.OK,
-        extra: Mapping[str, str] | None = None,
+        extra: Mapping[str, str | None] | None = None,
     ) -> Delivery:
         """Write the rows one by one while the destination goes by `steps`, leave the writer, and see what arrived.
 
