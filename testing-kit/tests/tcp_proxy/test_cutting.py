@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from asyncsink_testing.tcp_proxy import BlockingTcpProxy, TcpFault, Traffic
@@ -17,9 +19,9 @@ def test_a_cut_at_once_ends_every_connection_on_both_sides(
     with connected(proxy.address) as other:
         assert (client.ask(b"1"), other.ask(b"2")) == (b"1", b"2")
         proxy.cut(ending)
+        assert proxy.traffic.open == 0
         assert (client.ending(), other.ending()) == ((b"", ending), (b"", ending))
     assert {echo.endings.get(timeout=10), echo.endings.get(timeout=10)} == {ending}
-    proxy.wait_idle()
     assert healthy(proxy)
 
 
@@ -187,11 +189,17 @@ def test_a_request_in_pieces_is_one_exchange(proxy: BlockingTcpProxy, client: Pe
 
 
 def test_a_switch_leaves_a_scripted_exchange_alone(proxy: BlockingTcpProxy, client: Peer) -> None:
-    proxy.script(TcpFault.stall("to_client"))
-    client.send(b"scripted")
-    proxy.wait_held(8)
-    proxy.switch(TcpFault.lose_request("close"))
+    proxy.script(replace(TcpFault.stall("to_upstream"), cut="to_client", after_bytes=8, ending="close"))
+    client.send(b"scripted, cut")
+    proxy.wait_held(13)
+    proxy.switch(TcpFault.lose_request())
     proxy.release()
-    assert client.read(8) == b"scripted"
+    assert client.ending() == (b"scripted", "close")
+
+
+def test_a_scripted_exchange_is_followed_by_the_standing_fault(proxy: BlockingTcpProxy, client: Peer) -> None:
+    proxy.script(TcpFault.latency(0.001))
+    proxy.switch(TcpFault.lose_request("close"))
+    assert client.ask(b"scripted") == b"scripted"
     client.send(b"standing")
     assert client.ending() == (b"", "close")

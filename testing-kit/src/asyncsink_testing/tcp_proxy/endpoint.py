@@ -86,7 +86,8 @@ class Endpoint:
     def close(self) -> None:
         """Close with a FIN; if the peer goes on sending, an RST follows, as from any closed socket. May be repeated."""
         self.finish()
-        # The kernel sends an RST at once if received bytes were never read; a peer that never pauses is not waited for.
+        # Else the kernel drops what it still has to send, for an RST: it tells the peer that bytes were never read.
+        # A peer that never pauses is not waited for.
         with suppress(OSError):
             for _ in range(_MOST_DRAINED_READS):
                 if not self._socket.recv(_RECEIVE_BYTES):
