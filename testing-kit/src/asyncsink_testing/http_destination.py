@@ -104,6 +104,10 @@ class HttpDestination:
     def peak_in_flight(self) -> int:
         return self._server.peak_in_flight
 
+    @property
+    def open_connections(self) -> int:
+        return self._server.open_connections
+
     def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
         self._script = Script(steps, then)
         self._set_faults()

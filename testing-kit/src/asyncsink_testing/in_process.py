@@ -20,7 +20,8 @@ class InProcessDestination:
     """A :class:`~asyncsink_testing.Destination` over :class:`FakeDestination`, found by its endpoint.
 
     A connector's options are strings, so its client looks up ``InProcessDestination.at(endpoint)`` and hands each
-    request to ``model.handle(entries, writer=1, scope=None)``, which answers or raises.
+    request to ``model.handle(entries, writer=1, scope=None)``, which answers or raises. Between :meth:`connect` and
+    :meth:`disconnect` it counts as an open connection.
 
     :param payload_of: what of an entry stands in the destination
     :param partial: whether it answers for single entries; else it refuses requests whole
@@ -32,6 +33,7 @@ class InProcessDestination:
     def __init__(self, payload_of: Callable[[Any], Any] = lambda entry: entry, *, partial: bool = True) -> None:
         self.model = FakeDestination()
         self.endpoint = f"in-process-{next(self._numbers)}"
+        self.open_connections = 0
         self._payload_of, self._partial = payload_of, partial
         self._script = Script()
         self._is_poison: Callable[[Any], bool] | None = None
@@ -58,6 +60,14 @@ class InProcessDestination:
         if endpoint not in cls._open:
             raise ConnectionRefusedError(f"nothing listens at {endpoint!r}")
         return cls._open[endpoint]
+
+    def connect(self) -> None:
+        """Take note of a client that has come."""
+        self.open_connections += 1
+
+    def disconnect(self) -> None:
+        """Take note of a client that has gone."""
+        self.open_connections -= 1
 
     @property
     def supported(self) -> frozenset[Fault]:

@@ -22,6 +22,7 @@ from asyncsink import (
     WriteContext,
     option,
 )
+from asyncsink.errors import DestinationUnavailableError
 from asyncsink.plugins import ConnectorInfo, hookimpl, register, unregister
 from asyncsink_testing import Capabilities, InProcessDestination
 from asyncsink_testing import destination as codes
@@ -89,7 +90,15 @@ class ReferenceSink(AsyncSink[Mapping[str, Any], Entry, InProcessDestination]):
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[InProcessDestination]:
-        yield InProcessDestination.at(self.options.endpoint)
+        try:
+            destination = InProcessDestination.at(self.options.endpoint)
+        except ConnectionRefusedError as error:
+            raise DestinationUnavailableError(f"no connection to {self.options.endpoint!r}: {error}") from error
+        destination.connect()
+        try:
+            yield destination
+        finally:
+            destination.disconnect()
 
     def converter(self, schema: Schema | None) -> ElementConverter[Mapping[str, Any], Entry]:
         return JsonConverter()
@@ -113,13 +122,13 @@ async def reference_destination() -> AsyncIterator[InProcessDestination]:
 
 
 @contextmanager
-def registered(name: str, sink: str) -> Iterator[None]:
-    """Make a sink known by an import path, as a connector of this program."""
+def registered(name: str, sink: str, options: str = f"{__name__}:ReferenceOptions") -> Iterator[None]:
+    """Make a sink and its options known by their import paths, as a connector of this program."""
 
     class Plugin:
         @hookimpl
         def asyncsink_connector(self) -> ConnectorInfo:
-            return ConnectorInfo(name, sink, f"{__name__}:ReferenceOptions", api_version=1)
+            return ConnectorInfo(name, sink, options, api_version=1)
 
     register(Plugin(), name)
     try:

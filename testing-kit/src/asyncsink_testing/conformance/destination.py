@@ -59,6 +59,11 @@ class Destination(Protocol):
         """The most requests that were under way at once; None where that cannot be seen."""
         ...
 
+    @property
+    def open_connections(self) -> int | None:
+        """Connections that clients hold open now; None where that cannot be seen."""
+        ...
+
     def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
         """Meet the next requests with these steps, and those after them with `then`."""
         ...

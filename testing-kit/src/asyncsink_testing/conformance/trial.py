@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import anyio
+
 from asyncsink.context import WriterInitContext
 from asyncsink.errors import AsyncSinkError
 from asyncsink.plugins import load_sink
@@ -19,6 +21,8 @@ from asyncsink_testing.faults import Fault, Step
 
 if TYPE_CHECKING:
     from asyncsink.state import BufferedRequestState
+
+_MOMENT_S, _POLL_S = 0.2, 0.002
 
 Row = dict[str, Any]
 OpenDestination = Callable[[], AbstractAsyncContextManager[Destination]]
@@ -150,6 +154,14 @@ class Trial:
         except AsyncSinkError as raised:
             error = raised
         return await self.seen(rows[:written], writer, error)
+
+    async def arrived(self, count: int) -> None:
+        """Wait until so many requests have arrived; a moment where the destination does not show them."""
+        if self.destination.requests is None:
+            await anyio.sleep(_MOMENT_S)
+            return
+        while len(self.destination.requests) < count:
+            await anyio.sleep(_POLL_S)
 
     async def seen(
         self, rows: Sequence[Row], writer: SinkWriter[Any, Any, Any], error: AsyncSinkError | None = None

@@ -56,6 +56,8 @@ class FaultyHttpServer:
         """Why requests were answered 400 without being looked at further."""
         self.connections = 0
         """Connections accepted so far."""
+        self.open_connections = 0
+        """Connections that neither side has closed."""
         self.in_flight = 0
         """Requests whose head has come and whose answer has not gone yet."""
         self.peak_in_flight = 0
@@ -150,6 +152,7 @@ class FaultyHttpServer:
                 group.start_soon(self._serve, connection)
 
     async def _serve(self, connection: Connection) -> None:
+        self.open_connections += 1
         with connection:
             try:
                 while await self._serve_request(connection):
@@ -159,6 +162,8 @@ class FaultyHttpServer:
                 await self._answer_malformed(connection, str(error))
             except ConnectionGoneError:
                 pass  # the client went away: what it sent completely is in the log
+            finally:
+                self.open_connections -= 1
 
     async def _serve_request(self, connection: Connection) -> bool:
         head = await read_head(connection)

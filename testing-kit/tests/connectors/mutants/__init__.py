@@ -37,6 +37,12 @@ class Mutant:
         """How the registry finds it."""
         return f"{self.sink.__module__}:{self.sink.__qualname__}"
 
+    @property
+    def options_path(self) -> str:
+        """How the registry finds its options."""
+        options = self.sink.options_type
+        return f"{options.__module__}:{options.__qualname__}"
+
     def __str__(self) -> str:
         return self.name
 

@@ -1,0 +1,3 @@
+"""Secrets stay secret, whatever is printed, raised or logged."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""One sink, several writers and event loops."""
+
+from __future__ import annotations
