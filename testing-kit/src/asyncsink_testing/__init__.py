@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from asyncsink_testing.oracle import Violation, check, judge
     from asyncsink_testing.recorded import RecordedWriter
     from asyncsink_testing.rules import RULES, Rule
+    from asyncsink_testing.tcp_proxy import BlockingTcpProxy, FaultyTcpProxy, TcpFault, Traffic, proxying
 
 __all__ = [
     "OUTCOME_UNKNOWN",
     "RULES",
     "AtomicFakeSink",
+    "BlockingTcpProxy",
     "Capabilities",
     "Destination",
     "Ending",
@@ -53,6 +55,7 @@ __all__ = [
     "Fault",
     "FaultSource",
     "FaultyHttpServer",
+    "FaultyTcpProxy",
     "History",
     "HttpAnswers",
     "HttpDestination",
@@ -73,9 +76,12 @@ __all__ = [
     "SentRequest",
     "SinkConformance",
     "Step",
+    "TcpFault",
+    "Traffic",
     "Violation",
     "check",
     "judge",
+    "proxying",
     "serving",
 ]
 
@@ -116,6 +122,11 @@ _MODULES = {
     "check": "oracle",
     "judge": "oracle",
     "RecordedWriter": "recorded",
+    "BlockingTcpProxy": "tcp_proxy",
+    "FaultyTcpProxy": "tcp_proxy",
+    "TcpFault": "tcp_proxy",
+    "Traffic": "tcp_proxy",
+    "proxying": "tcp_proxy",
     "RULES": "rules",
     "Rule": "rules",
 }
