@@ -41,7 +41,7 @@ def test_the_reference_connector_passes_every_check_that_does_not_look_at_a_dist
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("mutant", all_mutants(), ids=str)
 def test_a_mutant_fails_exactly_its_checks(mutant: Mutant) -> None:
-    with registered(mutant.name, mutant.path, mutant.options_path):
+    with mutant.provided():
         failed, _ = outcomes(subject_of(mutant.name, capabilities=mutant.capabilities))
     told = "\n\n".join(f"{name}: {message}" for name, message in failed.items())
     assert set(failed) == mutant.fails, told

@@ -7,17 +7,21 @@ sees too; a mutant that many checks see proves none of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
-from reference import CAPABILITIES, ReferenceSink
+from packages import Package
+from reference import CAPABILITIES, ReferenceSink, registered
 
 from asyncsink_testing import Capabilities
 
 GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuration", "packaging", "spark")
 
 SinkT = TypeVar("SinkT", bound=type[ReferenceSink])
+PackageT = TypeVar("PackageT", bound=type[Package])
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +29,13 @@ class Mutant:
     """A broken connector.
 
     :param fails: the ids of the checks that must fail, and no others
+    :param provided: makes the registry find it by its name for as long as this is entered
     """
 
     name: str
-    sink: type[ReferenceSink]
     fails: frozenset[str]
     capabilities: Capabilities
-
-    @property
-    def path(self) -> str:
-        """How the registry finds it."""
-        return f"{self.sink.__module__}:{self.sink.__qualname__}"
-
-    @property
-    def options_path(self) -> str:
-        """How the registry finds its options."""
-        options = self.sink.options_type
-        return f"{options.__module__}:{options.__qualname__}"
+    provided: Callable[[], AbstractContextManager[None]]
 
     def __str__(self) -> str:
         return self.name
@@ -51,16 +45,37 @@ _mutants: dict[str, Mutant] = {}
 
 
 def mutant(fails: Iterable[str], capabilities: Capabilities = CAPABILITIES) -> Callable[[SinkT], SinkT]:
-    """Make a mutant of a sink; its docstring says what is broken."""
+    """Make a mutant of a sink, which the program registers; its docstring says what is broken."""
 
     def register(sink: SinkT) -> SinkT:
         name = sink.__name__
-        if name in _mutants:
-            raise ValueError(f"two mutants are called {name}")
-        _mutants[name] = Mutant(name, sink, frozenset(fails), capabilities)
+        _add(name, fails, capabilities, partial(registered, name, _path(sink), _path(sink.options_type)))
         return sink
 
     return register
+
+
+def packaged(fails: Iterable[str], capabilities: Capabilities = CAPABILITIES) -> Callable[[PackageT], PackageT]:
+    """Make a mutant of a distribution, which is installed into a folder; its docstring says what is broken."""
+
+    def register(package: PackageT) -> PackageT:
+        _add(package.name, fails, capabilities, package.installed)
+        return package
+
+    return register
+
+
+def _path(kind: type[Any]) -> str:
+    """How the registry finds a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _add(
+    name: str, fails: Iterable[str], capabilities: Capabilities, provided: Callable[[], AbstractContextManager[None]]
+) -> None:
+    if name in _mutants:
+        raise ValueError(f"two mutants are called {name}")
+    _mutants[name] = Mutant(name, frozenset(fails), capabilities, provided)
 
 
 def all_mutants() -> tuple[Mutant, ...]:
