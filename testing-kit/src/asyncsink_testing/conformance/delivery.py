@@ -60,6 +60,15 @@ class Delivery:
             ) from self.error
         return self
 
+    def arrived(self) -> Delivery:
+        """Something stands in the destination: a check that looks at how it came says nothing if there is none."""
+        if not self.received:
+            raise ConformanceError(
+                f"none of {len(self.rows)} rows arrived, so nothing can be said of how they did: see to the check "
+                f"'delivers-all' first.{self._shown_requests()}"
+            )
+        return self
+
     def nothing_lost(self, but: Collection[int] = ()) -> Delivery:
         """Every row that was accepted stands in the destination, except for `but`."""
         stored = set(self.ids)

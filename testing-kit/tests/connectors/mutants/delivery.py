@@ -19,7 +19,7 @@ class Ascii(ElementConverter[Mapping[str, Any], Entry]):
         return Entry(text, element["key"])
 
 
-@mutant(fails=["payload-intact"])
+@mutant(fails=["payload-intact", "record-limit"])
 class LosesCharacters(ReferenceSink):
     """It encodes text in a character set that lacks most characters."""
 
@@ -40,7 +40,27 @@ class FlushReturnsEarly(ReferenceSink):
         return _FlushesLater(super().create_writer(context, states))
 
 
-@mutant(fails=["delivers-all", "payload-intact", "flush-waits", "answer-lost", "partial-failure"])
+@mutant(
+    fails=[
+        "delivers-all",
+        "payload-intact",
+        "flush-waits",
+        "answer-lost",
+        "partial-failure",
+        "batch-entries-limit",
+        "batch-size-option",
+        "batch-bytes-limit",
+        "record-limit",
+        "in-flight-limit",
+        "in-flight-used",
+        "loop-not-blocked",
+        "backpressure",
+        "byte-backpressure",
+        "single-file-order",
+        "key-order",
+        "key-order-under-faults",
+    ]
+)
 class DropsAll(ReferenceSink):
     """It sends nothing and says that all is stored."""
 
