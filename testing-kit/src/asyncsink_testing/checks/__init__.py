@@ -1,4 +1,4 @@
-"""The checks, a module for each group."""
+"""The checks, a module for each group, and further ones where a group is long."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from importlib import import_module
 GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuration", "packaging", "spark")
 """In the order of the specification."""
 
+_MODULES = (
+    "delivery", "faults", "failed_entries", "scripts", "limits", "ordering", "lifecycle", "cancelling", "states",
+    "sharing", "configuration", "secrets_hidden", "packaging", "spark",
+)  # fmt: skip
+
 
 def load() -> None:
     """Import every group, so that its checks are known."""
-    for group in GROUPS:
-        import_module(f"{__name__}.{group}")
+    for module in _MODULES:
+        import_module(f"{__name__}.{module}")

@@ -32,7 +32,7 @@ class Check:
     """One check of the kit.
 
     :param id: how the documents, reports and waivers name it
-    :param group: the module it stands in
+    :param group: what the specification lists it under
     :param since: the version of the kit that it came with
     :param needs: faults that the destination must be able to make, all of them
     :param one_of: faults of which the destination must be able to make one at least
@@ -89,15 +89,19 @@ def check(
     asks: Iterable[str] = (),
     sees_requests: bool = False,
     limit_s: float = 30.0,
+    group: str | None = None,
 ) -> Callable[[Run], Run]:
-    """Make a check of a plain async function; its docstring's first line says what it asks."""
+    """Make a check of a plain async function; its docstring's first line says what it asks.
+
+    :param group: the group it belongs to; by default its module's name
+    """
 
     def register(run: Run) -> Run:
         if id in _checks:
             raise ValueError(f"two checks have the id {id!r}; give one of them another")
-        group = run.__module__.rpartition(".")[2]
+        of = group or run.__module__.rpartition(".")[2]
         _checks[id] = Check(
-            id, group, run, level, since, frozenset(needs), frozenset(one_of), tuple(asks), sees_requests, limit_s
+            id, of, run, level, since, frozenset(needs), frozenset(one_of), tuple(asks), sees_requests, limit_s
         )
         return run
 

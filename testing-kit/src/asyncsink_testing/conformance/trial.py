@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
@@ -69,6 +69,8 @@ class Trial:
 
     subject: Subject
     destination: Destination
+    # Finding a connector reads the metadata of every distribution: 7 ms, too long for each of a thousand scripts.
+    _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -120,7 +122,10 @@ class Trial:
 
     def sink(self, extra: Mapping[str, str | None] | None = None) -> Sink[Any, Any, Any, Any]:
         """The connector's sink, found by its name and made of strings, as Spark does."""
-        kind: Any = load_sink(self.subject.connector)
+        connector = self.subject.connector
+        if connector not in self._loaded:
+            self._loaded[connector] = load_sink(connector)
+        kind = self._loaded[connector]
         sink: Sink[Any, Any, Any, Any] = kind.from_options(self.options(extra))
         return sink
 
@@ -160,8 +165,17 @@ class Trial:
         if self.destination.requests is None:
             await anyio.sleep(_MOMENT_S)
             return
-        while len(self.destination.requests) < count:
+        while len(self.destination.requests) < count:  # noqa: ASYNC110 - not every destination can tell
             await anyio.sleep(_POLL_S)
+
+    async def arrives(self, count: int, within_s: float = 5.0) -> bool:
+        """Whether so many entries come to stand in the destination within this time; returns as soon as they do."""
+        with anyio.move_on_after(within_s):
+            while True:
+                if len(await self.destination.received()) >= count:
+                    return True
+                await anyio.sleep(_POLL_S)
+        return False
 
     async def seen(
         self, rows: Sequence[Row], writer: SinkWriter[Any, Any, Any], error: AsyncSinkError | None = None
