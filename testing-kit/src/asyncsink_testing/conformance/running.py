@@ -21,10 +21,11 @@ def run_check(check: Check, subject: Subject) -> None:
     :raises NotApplicableError: the check asks for what is not there
     """
     with _one_failure():
-        anyio.run(_run, check, subject, **_loop(subject))
+        anyio.run(_run, check, subject, **loop_of(subject))
 
 
-def _loop(subject: Subject) -> dict[str, Any]:
+def loop_of(subject: Subject) -> dict[str, Any]:
+    """The arguments of ``anyio.run`` for this subject's kind of event loop."""
     if not subject.in_process:
         return {"backend": "asyncio"}
     import trio.testing

@@ -1,3 +1,349 @@
-"""Mutants of the group ``lifecycle``."""
+"""Mutants that close, fail or end badly, or leave a successor too little."""
 
 from __future__ import annotations
+
+import json
+import struct
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+import anyio
+import trio
+from reference import Entry, ReferenceSink
+
+from asyncsink import InitContext, RequestEntries, RequestResult, SimpleVersionedSerializer
+from asyncsink.errors import RequestError
+from asyncsink.state import BufferedRequestState
+from asyncsink_testing import InProcessDestination
+from mutants import Wrapped, mutant
+
+State = BufferedRequestState[Entry]
+
+
+# ---- closing and cancelling ----------------------------------------------------------------------------------
+
+
+class _ClosesOnce(Wrapped):
+    closed = False
+
+    async def aclose(self) -> None:
+        if self.closed:
+            raise RuntimeError("Session is closed")
+        self.closed = True
+        await self.writer.aclose()
+
+
+@mutant(fails=["close-twice"])
+class CloseRaisesTheSecondTime(ReferenceSink):
+    """Its writer closes a client that raises if it is closed already."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _ClosesOnce(super().create_writer(context, states))
+
+
+class _FlushesAtTheEnd(Wrapped):
+    closed = False
+
+    async def aclose(self) -> None:
+        if not self.closed:
+            self.closed = True
+            with anyio.move_on_after(1):
+                await self.writer.flush(end_of_input=True)
+        await self.writer.aclose()
+
+
+@mutant(fails=["close-twice"])
+class CloseFlushes(ReferenceSink):
+    """Its ``aclose`` sends what is left, for up to a second."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _FlushesAtTheEnd(super().create_writer(context, states))
+
+
+class _LogsWhateverHappens(Wrapped):
+    async def flush(self, end_of_input: bool = False) -> None:
+        try:
+            await self.writer.flush(end_of_input)
+        except anyio.get_cancelled_exc_class():
+            pass  # the bug: `except BaseException` around a request, for a line in the log
+
+
+@mutant(fails=["cancel-in-flight"])
+class SwallowsTheCancellationOfFlush(ReferenceSink):
+    """It catches every exception within ``flush``, that of a cancelled task too."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _LogsWhateverHappens(super().create_writer(context, states))
+
+
+class _LeavesQuietly(Wrapped):
+    async def __aexit__(self, *error: Any) -> Any:
+        try:
+            await self.writer.__aexit__(*error)
+        except anyio.get_cancelled_exc_class():
+            pass  # the bug: as above, around what closes the client
+        return error[0] is None or issubclass(error[0], anyio.get_cancelled_exc_class())
+
+
+@mutant(fails=["cancel-in-flight"])
+class LeavesACancelledTaskRunning(ReferenceSink):
+    """Its ``__aexit__`` returns something true, so that the cancellation ends there."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _LeavesQuietly(super().create_writer(context, states))
+
+
+class _ForgetsInFlight(Wrapped):
+    async def __aexit__(self, *error: Any) -> Any:
+        self.cancelled = error[0] is not None and issubclass(error[0], anyio.get_cancelled_exc_class())
+        return await self.writer.__aexit__(*error)
+
+    def snapshot_state(self, checkpoint_id: int | None = None) -> list[State]:
+        states = self.writer.snapshot_state(checkpoint_id)
+        if not getattr(self, "cancelled", False):
+            return list(states)
+        return [BufferedRequestState(each.entries[4:], each.sizes[4:]) for each in states]
+
+
+@mutant(fails=["cancel-in-flight"])
+class ForgetsWhatACancellationCuts(ReferenceSink):
+    """A request that is cut by a cancellation is in no snapshot."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _ForgetsInFlight(super().create_writer(context, states))
+
+
+@mutant(fails=["no-task-left"])
+class LeaksATask(ReferenceSink):
+    """It starts a task of its own, such as one that refreshes credentials, which nobody ends."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as client:
+            trio.lowlevel.spawn_system_task(trio.sleep_forever, name="refresh credentials")
+            yield client
+
+
+@mutant(fails=["no-task-left"])
+class LeaksAConnection(ReferenceSink):
+    """It opens a second connection, for what the service says of itself, and closes it only if all went well."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as client:
+            client.connect()
+            yield client
+            client.disconnect()
+
+
+# ---- a destination that is down, and one that comes back -----------------------------------------------------
+
+
+@mutant(fails=["destination-down"])
+class LetsTheClientsErrorOut(ReferenceSink):
+    """What its client raises when nobody listens leaves ``connect`` as it is."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        destination = InProcessDestination.at(self.options.endpoint)
+        destination.connect()
+        try:
+            yield destination
+        finally:
+            destination.disconnect()
+
+
+@mutant(fails=["reopen-after-failure"])
+class KeepsItsCircuitBreaker(ReferenceSink):
+    """A fatal answer opens a circuit breaker on the sink, which never closes."""
+
+    broken: RequestError | None = None
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        if self.broken is not None:
+            raise self.broken
+        try:
+            return await super().submit_request_entries(entries, client)
+        except RequestError as error:
+            if error.code in self.errors.fatal:
+                self.broken = error
+            raise
+
+
+# ---- one sink, several writers -------------------------------------------------------------------------------
+
+
+class _LoopsClient:
+    """A client that belongs to the event loop in which it was made, as aiohttp's and grpc's do."""
+
+    def __init__(self) -> None:
+        self.loop = trio.lowlevel.current_trio_token()
+
+    def check(self) -> None:
+        if self.loop is not trio.lowlevel.current_trio_token():
+            raise RuntimeError("the client is attached to a different event loop")
+
+
+@mutant(fails=["two-event-loops"])
+class SharesAClientOverLoops(ReferenceSink):
+    """Its client is made once and kept on the sink, for whatever loop comes next."""
+
+    client: _LoopsClient | None = None
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        self.client = self.client or _LoopsClient()
+        self.client.check()
+        return await super().submit_request_entries(entries, client)
+
+
+@mutant(fails=["many-writers"])
+class KeepsItsClientOnTheSink(ReferenceSink):
+    """Each writer puts its client on the sink and takes it away when it is left, the other writer's too."""
+
+    client: InProcessDestination | None = None
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as self.client:
+            try:
+                yield self.client
+            finally:
+                self.client = None
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        if self.client is None:
+            raise RuntimeError("Session is closed")
+        return await super().submit_request_entries(entries, self.client)
+
+
+# ---- states and their bytes ----------------------------------------------------------------------------------
+
+
+@mutant(fails=["snapshot-restore", "cancel-in-flight", "reopen-after-failure"])
+class IgnoresRestoredStates(ReferenceSink):
+    """Its writers start with nothing, whatever state they are given."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return super().create_writer(context)
+
+
+class _StateSerializer(SimpleVersionedSerializer[State]):
+    """A state as lines of JSON, the first of them the number of those that follow."""
+
+    version = 1
+
+    def serialize(self, value: State) -> bytes:
+        entries = [
+            [each.payload.decode(), each.key, size] for each, size in zip(value.entries, value.sizes, strict=True)
+        ]
+        return "\n".join(map(json.dumps, [len(entries), *entries, "end"])).encode()
+
+    def deserialize(self, version: int, data: bytes) -> State:
+        self._check_version(version)
+        count, *lines = [json.loads(line) for line in data.split(b"\n")]
+        if lines[-1:] != ["end"] or len(lines) - 1 != count:
+            raise ValueError("the bytes of a state are damaged")
+        return self.state(lines[:-1])
+
+    def state(self, lines: Sequence[Any]) -> State:
+        try:
+            entries = tuple(Entry(payload.encode(), key) for payload, key, _ in lines)
+            return BufferedRequestState(entries, tuple(size for *_, size in lines))
+        except (AttributeError, TypeError) as error:
+            raise ValueError("the bytes of a state are damaged") from error
+
+
+class _DropsTheLast(_StateSerializer):
+    def state(self, lines: Sequence[Any]) -> State:
+        return super().state(lines[:-1])
+
+
+@mutant(fails=["snapshot-restore", "serializer-round-trip"])
+class LosesTheLastEntryOfAState(ReferenceSink):
+    """Its serializer of states reads one entry too few."""
+
+    @property
+    def writer_state_serializer(self) -> SimpleVersionedSerializer[State]:
+        return _DropsTheLast()
+
+
+class _ReadsWhatItCan(_StateSerializer):
+    def deserialize(self, version: int, data: bytes) -> State:
+        self._check_version(version)
+        lines = []
+        for line in data.split(b"\n")[1:]:
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                break  # the bug: a line that is cut short is taken for the end
+        return self.state([each for each in lines if each != "end"])
+
+
+@mutant(fails=["serializer-truncated"])
+class ReadsTruncatedStates(ReferenceSink):
+    """Its serializer of states takes what it can read, and says nothing of the rest."""
+
+    @property
+    def writer_state_serializer(self) -> SimpleVersionedSerializer[State]:
+        return _ReadsWhatItCan()
+
+
+class _Packed(SimpleVersionedSerializer[Entry]):
+    """The length of the key, the key, the payload."""
+
+    version = 1
+
+    def serialize(self, value: Entry) -> bytes:
+        key = value.key.encode()
+        return struct.pack(">I", len(key)) + key + value.payload
+
+    def deserialize(self, version: int, data: bytes) -> Entry:
+        self._check_version(version)
+        (length,) = struct.unpack_from(">I", data)
+        return Entry(data[4 + length :], data[4 : 4 + length].decode())
+
+
+@mutant(fails=["serializer-truncated"])
+class LetsStructErrorsOut(ReferenceSink):
+    """Its serializer of entries unpacks bytes without a look at how many there are."""
+
+    entry_serializer: ClassVar[Any] = _Packed()
+
+
+class _AnyVersion(_Packed):
+    def deserialize(self, version: int, data: bytes) -> Entry:
+        if len(data) < 4:
+            raise ValueError("the bytes of an entry are damaged")
+        return super().deserialize(self.version, data)
+
+
+@mutant(fails=["serializer-unknown-version"])
+class ReadsAnyVersion(ReferenceSink):
+    """Its serializer of entries does not look at the version."""
+
+    entry_serializer: ClassVar[Any] = _AnyVersion()
+
+
+class _WithoutKey(SimpleVersionedSerializer[Entry]):
+    version = 1
+
+    def serialize(self, value: Entry) -> bytes:
+        return value.payload
+
+    def deserialize(self, version: int, data: bytes) -> Entry:
+        self._check_version(version)
+        return Entry(data, "")
+
+
+@mutant(fails=["serializer-round-trip"])
+class DropsAField(ReferenceSink):
+    """Its serializer of entries was not told of the key, which came later."""
+
+    entry_serializer: ClassVar[Any] = _WithoutKey()
