@@ -34,6 +34,7 @@ class Delivery:
     :param rows: what was written, in order
     :param received: the rows that stand in the destination, in its order
     :param requests: every arrival, where the destination shows them
+    :param writer: what wrote them, if it was one writer of this process
     :param error: with what the writer failed, if it did
     """
 
@@ -42,7 +43,7 @@ class Delivery:
     requests: tuple[SeenRequest, ...] | None
     id_of: Callable[[Any], int]
     idempotent: bool
-    writer: SinkWriter[Any, Any, Any]
+    writer: SinkWriter[Any, Any, Any] | None
     error: AsyncSinkError | None
 
     @property

@@ -44,15 +44,23 @@ class Probed:
 _probed: dict[object, Probed] = {}
 
 
+def is_registered(connector: str) -> bool:
+    """Whether this program has registered the connector, so that no other process knows it."""
+    return any(each.entry_point is None for each in _found(connector))
+
+
+def _found(connector: str) -> list[AvailableConnector]:
+    return [each for each in available() if folded(each.name) == folded(connector)]
+
+
 def providers(connector: str) -> list[AvailableConnector]:
     """The installed distributions that provide a connector of this name.
 
     :raises NotApplicableError: it is registered by this program
     """
-    found = [each for each in available() if folded(each.name) == folded(connector)]
-    if any(each.entry_point is None for each in found):
+    if is_registered(connector):
         raise NotApplicableError("it is registered by this program, so there is no distribution to look at")
-    return found
+    return _found(connector)
 
 
 def distribution_of(connector: str) -> Distribution:
@@ -87,7 +95,7 @@ _CORE = re.compile(r"asyncsink[-_.]+core\b(?![-_.])\s*(?:\[[^\]]*\])?([^;]*)", r
 def probed(trial: Trial) -> Probed:
     """Ask a fresh Python, once for each connector: starting one takes most of a second."""
     connector = trial.subject.connector
-    installed = all(each.entry_point for each in available() if folded(each.name) == folded(connector))
+    installed = not is_registered(connector)
     key = connector, installed, tuple(sys.path), trial.capabilities.client_modules
     if key not in _probed:
         _probed[key] = _ask(trial, connector if installed else None)

@@ -51,6 +51,8 @@ class Subject:
     :param tuning: the writer's options that make a check quick
     :param element: the element that a converter takes, made of a row with ``id``, ``key`` and ``text``
     :param row: the row that a payload in the destination stands for, the reverse of `element`
+    :param spark_columns: the DataFrame that Spark writes, made of one with ``id``, ``key`` and ``text``
+    :param spark_wrong_columns: one that must be refused, made of what `spark_columns` gave; None if there is none
     """
 
     connector: str
@@ -61,6 +63,8 @@ class Subject:
     element: Callable[[Row], Any]
     row: Callable[[Any], Mapping[str, Any]]
     in_process: bool
+    spark_columns: Callable[[Any], Any] = lambda frame: frame
+    spark_wrong_columns: Callable[[Any], Any] = lambda frame: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,7 @@ class Trial:
         return False
 
     async def seen(
-        self, rows: Sequence[Row], writer: SinkWriter[Any, Any, Any], error: AsyncSinkError | None = None
+        self, rows: Sequence[Row], writer: SinkWriter[Any, Any, Any] | None = None, error: AsyncSinkError | None = None
     ) -> Delivery:
         """What has become of `rows`, by what stands in the destination now."""
         requests = self.destination.requests
