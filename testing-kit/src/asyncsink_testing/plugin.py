@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "asyncsink_check: a check of the conformance kit")
+    config.addinivalue_line("markers", "asyncsink_spark: a check that sends rows through Spark, which takes seconds")
     config.pluginmanager.register(_Outcomes(config), "asyncsink-conformance")
 
 
@@ -64,12 +65,10 @@ def _conformance_class(found: object) -> type[SinkConformance] | None:
 
 
 def _marks(suite: type[SinkConformance], check: Check) -> list[pytest.MarkDecorator]:
-    marks = [pytest.mark.asyncsink_check]
+    marks = [pytest.mark.asyncsink_check, *([pytest.mark.asyncsink_spark] if check.group == "spark" else [])]
     if check.id in suite.waived:
         # pytest.fail, by which a check says that its waiver is not needed, raises no Exception.
         marks.append(pytest.mark.xfail(strict=True, raises=Exception, reason=suite.waived[check.id]))
-    elif check.level != "required":
-        marks.append(pytest.mark.xfail(strict=False, reason=f"{check.level} since kit {check.since}"))
     return marks
 
 

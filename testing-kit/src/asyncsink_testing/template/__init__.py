@@ -1,6 +1,6 @@
 """A third party's distribution to begin with: the files beside this one, under the name of the new connector.
 
-Each of them ends with ``.tmpl``, so that no tool takes it for a module of the kit, and speaks of a connector ``parrot``.
+Each of them ends with ``.tmpl``, so that no tool takes it for a part of the kit, and speaks of a connector ``parrot``.
 """
 
 from __future__ import annotations
