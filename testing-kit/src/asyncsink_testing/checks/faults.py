@@ -162,11 +162,12 @@ def _sent_no_more(trial: Trial, requests: Sequence[SeenRequest]) -> None:
 async def outage(trial: Trial) -> None:
     """A destination that fails in several ways for a while costs time and no rows.
 
-    Two dozen requests in a row are throttled, refused or cut off, then all is well. The writer must come through, and
-    all rows with it. Usually broken by a breaker, or by a count of failures in the connector, that never recovers.
+    Two dozen requests in a row are throttled, refused or cut off, as those to a service that is overrun and falls over,
+    then all is well. The writer must come through, and all rows with it. Usually broken by a breaker, or by a count of
+    failures in the connector, that never recovers.
     """
-    kinds = [Fault.THROTTLED, Fault.REFUSED, Fault.DISCONNECTED]
-    supported = [kind for kind in kinds if kind in trial.destination.supported]
-    steps = [kind for kind in supported for _ in range(24 // len(supported))]
+    overrun = [Fault.THROTTLED] * 10
+    fallen = [Fault.REFUSED, Fault.REFUSED, Fault.REFUSED, Fault.DISCONNECTED, Fault.DISCONNECTED] * 3
+    steps = [fault for fault in [*overrun, *fallen] if fault in trial.destination.supported]
     delivery = await trial.deliver(trial.rows(4 * trial.batch), [Fault.OK, *steps])
     delivery.succeeded().nothing_lost().nothing_doubled()

@@ -6,7 +6,7 @@ sees too; a mutant that many checks see proves none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +16,12 @@ from typing import Any, TypeVar
 from packages import Package
 from reference import CAPABILITIES, ReferenceSink, registered
 
+from asyncsink import EntryBlock, RequestEntries
 from asyncsink_testing import Capabilities
 
-GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuration", "packaging", "spark")
+MODULES = (
+    "delivery", "faults", "failed_entries", "limits", "ordering", "lifecycle", "configuration", "packaging", "spark",
+)  # fmt: skip
 
 SinkT = TypeVar("SinkT", bound=type[ReferenceSink])
 PackageT = TypeVar("PackageT", bound=type[Package])
@@ -80,8 +83,8 @@ def _add(
 
 def all_mutants() -> tuple[Mutant, ...]:
     """Every mutant, group by group."""
-    for group in GROUPS:
-        import_module(f"{__name__}.{group}")
+    for module in MODULES:
+        import_module(f"{__name__}.{module}")
     return tuple(_mutants.values())
 
 
@@ -100,3 +103,40 @@ class Wrapped:
 
     async def __aexit__(self, *error: Any) -> Any:
         return await self.writer.__aexit__(*error)
+
+
+class Chosen(RequestEntries[Any]):
+    """A request with some of its entries, under its own id or another, for mutants that send something else.
+
+    Indices in the answer are those of the chosen.
+    """
+
+    def __init__(self, entries: RequestEntries[Any], indices: Sequence[int] | None = None, name: str | None = None):
+        self.of, self.name = entries, name
+        self.indices = range(len(entries)) if indices is None else indices
+
+    @property
+    def id(self) -> str:
+        return self.of.id if self.name is None else self.name
+
+    @property
+    def attempt(self) -> int:
+        return self.of.attempt
+
+    @property
+    def route(self) -> Hashable | None:
+        return self.of.route
+
+    @property
+    def size_in_bytes(self) -> int:
+        return self.of.size_in_bytes
+
+    @property
+    def block(self) -> EntryBlock[Any]:
+        return self.of.block.take(self.indices)
+
+    def _entry(self, index: int) -> Any:
+        return self.of[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)

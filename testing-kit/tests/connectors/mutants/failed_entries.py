@@ -1,0 +1,149 @@
+"""Mutants that take the answer about an entry for one about another, or for something else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from reference import Entry, ReferenceSink
+
+from asyncsink import AsyncSinkWriterConfig, ErrorTable, RequestEntries, RequestError, RequestResult
+from asyncsink_testing import InProcessDestination
+from asyncsink_testing import destination as codes
+from mutants import Chosen, mutant
+
+Entries = RequestEntries[Entry]
+
+
+@mutant(
+    fails=[
+        "partial-failure",
+        "partial-throttled",
+        "statistics-add-up",
+        "poison-fails",
+        "poison-dropped",
+        "every-short-script",
+        "long-scripts",
+    ]
+)
+class IgnoresPartialFailures(ReferenceSink):
+    """It does not look at the answers about single entries."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        await super().submit_request_entries(entries, client)
+        return RequestResult.OK
+
+
+@mutant(fails=["partial-failure", "partial-throttled", "poison-dropped", "every-short-script", "long-scripts"])
+class RepeatsTheWholeRequest(ReferenceSink):
+    """When an entry fails it sends all of its request again."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        failures = [*result.failed.values()]
+        return RequestResult(dict.fromkeys(range(len(entries)), failures[0])) if failures else result
+
+
+@mutant(
+    fails=[
+        "partial-failure",
+        "partial-throttled",
+        "statistics-add-up",
+        "poison-fails",
+        "every-short-script",
+        "long-scripts",
+    ]
+)
+class CountsFromOne(ReferenceSink):
+    """It takes the indices of the answer for numbers that count from 1."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        return RequestResult({max(index - 1, 0): failure for index, failure in result.failed.items()})
+
+
+@mutant(fails=["partial-failure", "long-scripts"])
+class OverlooksThatAllFailed(ReferenceSink):
+    """It reads the failures of a request beside what was stored of it, and finds none where nothing was."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        internal = [index for index, failure in result.failed.items() if failure.code == codes.INTERNAL]
+        return RequestResult.OK if len(internal) == len(entries) > 1 else result
+
+
+@mutant(fails=["partial-throttled", "long-scripts"])
+class OverlooksThrottledEntries(ReferenceSink):
+    """It looks for the codes of errors among the entries, and being throttled is none to it."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        return RequestResult({at: each for at, each in result.failed.items() if each.code != codes.THROTTLED})
+
+
+@mutant(fails=["long-scripts"])
+class ReadsFourFailures(ReferenceSink):
+    """It reads the first page of the failures, which has four of them."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        return RequestResult(dict(sorted(result.failed.items())[:4]))
+
+
+@mutant(fails=["poison-fails", "poison-dropped"])
+class TakesRefusedEntriesForStored(ReferenceSink):
+    """It logs which entries the service refused, and goes on."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        return RequestResult({at: each for at, each in result.failed.items() if each.code != codes.POISONED})
+
+
+@mutant(fails=["poison-fails", "record-limit"])
+class DropsByDefault(ReferenceSink):
+    """It drops what is refused though nobody asked it to."""
+
+    defaults: ClassVar[AsyncSinkWriterConfig] = replace(ReferenceSink.defaults, on_rejected="drop")
+
+
+@mutant(fails=["poison-dropped"])
+class RepeatsWhatIsRefused(ReferenceSink):
+    """It sends refused entries again, in the hope that the service thinks better of them."""
+
+    errors: ClassVar[ErrorTable] = ErrorTable.of(
+        throttled=[codes.THROTTLED],
+        retryable=[codes.INTERNAL, codes.UNAVAILABLE, codes.POISONED],
+        fatal={codes.FORBIDDEN: "Allow this program to write to the destination."},
+    )
+
+
+@mutant(fails=["poison-dropped"])
+class RefusesTheWholeRequest(ReferenceSink):
+    """When one entry is refused it takes its whole request for refused."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        if any(failure.code == codes.POISONED for failure in result.failed.values()):
+            raise RequestError(codes.POISONED, "some entries are malformed")
+        return result
+
+
+# ---- what a repetition is ------------------------------------------------------------------------------------
+
+
+@mutant(fails=["repeats-keep-their-id"])
+class NamesEachSending(ReferenceSink):
+    """It gives each sending an id of its own, repetitions too."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        sent = Chosen(entries, name=f"{entries.id}.{entries.attempt}")
+        return await super().submit_request_entries(sent, client)
+
+
+@mutant(fails=["repeats-keep-their-id"])
+class NamesAllTheSame(ReferenceSink):
+    """It uses its own name as the id of every request."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        sent = Chosen(entries, name="parrot")
+        return await super().submit_request_entries(sent, client)
