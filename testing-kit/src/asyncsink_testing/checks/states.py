@@ -35,7 +35,7 @@ async def snapshot_restore(trial: Trial) -> None:
 
 
 async def _restore(trial: Trial, fault: Fault) -> None:
-    rows = trial.rows(5 * trial.batch + 1, text="ümläut ✓ 漢字")
+    rows = trial.rows(5 * trial.batch + 1, text="kept")
     states = await _states(trial, rows[: trial.batch], rows[trial.batch :], fault)
     serializer = _serializer(trial, trial.sink())
     kept = [(serializer.version, serializer.serialize(state)) for state in states]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from asyncsink.errors import ConnectorLoadError
+from collections.abc import Mapping
+
+from asyncsink.errors import ConfigurationError, ConnectorLoadError
 from asyncsink.options import WriterOptions, folded
 from asyncsink.options.fields import OptionField, option_fields
 from asyncsink.plugins import load_options
@@ -50,3 +52,21 @@ def secrets_given(trial: Trial) -> list[str]:
     options = trial.options()
     secret = [each for each in own_options(trial) if each.secret]
     return [options[name] for each in secret for name in names_given(trial, each) if options[name]]
+
+
+def refusal(trial: Trial, extra: Mapping[str, str | None], what: str) -> ConfigurationError:
+    """The error by which a sink of these options is refused.
+
+    :param what: what is wrong with them, as the beginning of a sentence
+    :raises ConformanceError: the sink is made, or something else is raised
+    """
+    found: Exception | None = None
+    try:
+        trial.sink(extra)
+    except Exception as error:
+        found = error
+    if found is None:
+        trial.fail(f"{what} was accepted: look at from_options, which should leave reading to parse_options")
+    if not isinstance(found, ConfigurationError):
+        trial.fail(f"{what} raised {type(found).__name__}: {found}; it has to raise ConfigurationError")
+    return found

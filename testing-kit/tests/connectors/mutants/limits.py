@@ -152,12 +152,16 @@ class _Overflowing(Wrapped):
         await self.writer.flush(end_of_input)
 
     async def __aexit__(self, *error: Any) -> Any:
-        if error[0] is None:
-            await self.flush(True)
+        try:
+            if error[0] is None and self.spare:
+                await self.flush(True)
+        except BaseException as raised:
+            await super().__aexit__(type(raised), raised, None)
+            raise
         return await super().__aexit__(*error)
 
 
-@mutant(fails=["backpressure", "byte-backpressure"])
+@mutant(fails=["backpressure", "byte-backpressure", "cancel-in-flight"])
 class KeepsWhatDoesNotFit(ReferenceSink):
     """Its ``write`` never waits: it keeps rows in a list of its own while the writer is full."""
 
