@@ -41,7 +41,7 @@ class IgnoresBatchSize(_Stubborn):
     own: ClassVar[Mapping[str, Any]] = {"max_batch_size": 10}
 
 
-@mutant(fails=["batch-size-option"])
+@mutant(fails=["batch-size-option", "retry-after"])
 class SendsOneByOne(_Stubborn):
     """It makes a request of each row."""
 
