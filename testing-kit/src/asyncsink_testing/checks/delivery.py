@@ -12,8 +12,8 @@ from asyncsink_testing.conformance.delivery import shown
 from asyncsink_testing.conformance.trial import Trial
 from asyncsink_testing.faults import Fault, Step
 
-LOAD = {"maxInFlightRequests": "16", "maxBufferedRequests": "200"}
-"""Options for many requests at once."""
+LOAD = {"maxInFlightRequests": "16", "maxBufferedRequests": "200", "requestTimeout": "10s"}
+"""Options for many requests at once; a machine that stalls must not look like a destination that hangs."""
 
 
 @check("delivers-all", since="0.1")
