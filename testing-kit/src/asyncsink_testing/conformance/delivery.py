@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from asyncsink.errors import AsyncSinkError
-from asyncsink.sink import SinkWriter
 from asyncsink_testing.conformance.check import ConformanceError
 from asyncsink_testing.conformance.destination import SeenRequest
 from asyncsink_testing.faults import OUTCOME_UNKNOWN
@@ -34,7 +33,7 @@ class Delivery:
     :param rows: what was written, in order
     :param received: the rows that stand in the destination, in its order
     :param requests: every arrival, where the destination shows them
-    :param writer: what wrote them, if it was one writer of this process
+    :param writer: the SinkWriter that wrote them; None where several did, in other processes
     :param error: with what the writer failed, if it did
     """
 
@@ -43,7 +42,7 @@ class Delivery:
     requests: tuple[SeenRequest, ...] | None
     id_of: Callable[[Any], int]
     idempotent: bool
-    writer: SinkWriter[Any, Any, Any] | None
+    writer: Any
     error: AsyncSinkError | None
 
     @property
