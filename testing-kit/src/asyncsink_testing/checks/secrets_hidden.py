@@ -16,7 +16,8 @@ from asyncsink_testing.conformance.trial import Trial
 from asyncsink_testing.conformance.watching import log_lines, told
 from asyncsink_testing.faults import Fault, Step
 
-_FAULTS = (Fault.THROTTLED, Fault.DISCONNECTED, Fault.REFUSED, Fault.ANSWER_LOST)
+_FAULTS = (Fault.THROTTLED, Fault.DISCONNECTED, Fault.REFUSED, Fault.ANSWER_LOST, Fault.OK, *[Fault.FATAL] * 3)
+"""What requests meet; one writer is made to work and then to fail."""
 _TRIES = 4
 """Sinks that are made until every option is there that a secret needs beside it."""
 
@@ -55,9 +56,9 @@ async def secrets_hidden(trial: Trial) -> None:
     """The value of a secret option is in no repr, in no error and in no log record.
 
     Each secret option gets a value that can be recognised. Options, sink and writer are printed; rows are delivered
-    while requests fail; then a writer fails for good. Logs are read from level DEBUG on, those of the client library
-    from INFO on. It breaks where options have a ``__repr__`` of their own, where a header is logged, and where an error
-    quotes a request.
+    while requests fail, until the writer fails for good; another finds nobody at the address. Logs are read from level
+    DEBUG on, those of the client library from INFO on. It breaks where options have a ``__repr__`` of their own, where
+    a header is logged, and where an error quotes a request.
     """
     secret = [each for each in own_options(trial) if each.secret and each.kind in (str, dict)]
     if not secret:
@@ -75,8 +76,6 @@ async def _judge(secret: _Secret) -> None:
             _print(secret, trial.sink(extra))
             # A service that looks at credentials refuses this one: then its errors are read, which is as well.
             await _deliver(secret, [each for each in _FAULTS if each in trial.destination.supported], extra)
-            if Fault.FATAL in trial.destination.supported:
-                await _deliver(secret, [Fault.OK, *[Fault.FATAL] * 3], extra)
             async with trial.fresh() as down:
                 pass
             await _deliver(_Secret(down, secret.option, secret.value), [], {**extra, **_end(down)})
@@ -129,4 +128,4 @@ async def _deliver(secret: _Secret, faults: list[Fault], extra: dict[str, str | 
 def _end(down: Trial) -> dict[str, str | None]:
     """Options for a destination that is down: its address, and little time."""
     options: dict[str, str | None] = {**down.options()}
-    return {**options, "retry.timeout": "100ms", "requestTimeout": "50ms"}
+    return {**options, "retry.timeout": "50ms", "requestTimeout": "40ms", "retry.initialBackoff": "20ms"}
