@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -26,7 +26,8 @@ _UNAUTHORIZED = Reaction.refuse(401)
 class HttpAnswers:
     """How one HTTP API says what became of a request; each refusal as a :class:`Reaction`.
 
-    :param stored: everything is stored
+    :param stored: everything is stored; asked once for each request that is, whatever then becomes of the answer, so
+        that it may hand the request on to a service that stores it
     :param throttled: too much at once; a Retry-After is added where the script asks for one
     :param refused: the service is unavailable
     :param rejected: the request is refused for what it holds; None if the API never does that
@@ -58,6 +59,7 @@ class HttpDestination:
     :param entries_of: the payloads in a request, in order
     :param answers: what the API answers
     :param id_of: what tells a repeated request, if the connector sends such a thing
+    :param received: the payloads in the service that `answers.stored` hands requests on to, if there is one
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class HttpDestination:
         entries_of: EntriesOf,
         answers: HttpAnswers | None = None,
         id_of: Callable[[HttpRequest], str | None] = lambda request: request.headers.get("idempotency-key"),
+        received: Callable[[], Awaitable[Sequence[Any]]] | None = None,
     ) -> None:
         self._entries_of, self._answers, self._id_of = entries_of, answers or HttpAnswers(), id_of
+        self._received = received
         self._server = FaultyHttpServer(self._react)
         self._script = Script()
         self._faults: FaultSource = self._script
@@ -80,9 +84,10 @@ class HttpDestination:
         entries_of: EntriesOf,
         answers: HttpAnswers | None = None,
         id_of: Callable[[HttpRequest], str | None] = lambda request: request.headers.get("idempotency-key"),
+        received: Callable[[], Awaitable[Sequence[Any]]] | None = None,
     ) -> AsyncIterator[HttpDestination]:
         """One whose server listens until this is left."""
-        destination = cls(entries_of, answers, id_of)
+        destination = cls(entries_of, answers, id_of, received)
         async with destination._server:
             yield destination
 
@@ -122,6 +127,8 @@ class HttpDestination:
             self._faults = PoisonedEntries(self._script, self._answers.partly is not None, self._is_poison)
 
     async def received(self) -> Sequence[Received]:
+        if self._received is not None:
+            return [Received(payload, "") for payload in await self._received()]
         return [
             Received(request.payloads[index], request.id or "", request=request.number)
             for request in self.requests
@@ -164,7 +171,11 @@ class HttpDestination:
             return answers.rejected
         if step.fault is Fault.FATAL:
             return answers.fatal
-        return _ON_THE_WIRE[step.fault] if step.fault in _ON_THE_WIRE else answers.stored(request)
+        lost = _ON_THE_WIRE.get(step.fault)
+        if lost is None or not lost.stored:
+            return lost or answers.stored(request)
+        ends = {"answered_bytes": lost.answered_bytes, "ending": lost.ending, "held": lost.held}
+        return replace(answers.stored(request), **ends)
 
 
 def _asking(reaction: Reaction, retry_after_s: float | None) -> Reaction:
