@@ -174,8 +174,8 @@ class HttpDestination:
         lost = _ON_THE_WIRE.get(step.fault)
         if lost is None or not lost.stored:
             return lost or answers.stored(request)
-        ends = {"answered_bytes": lost.answered_bytes, "ending": lost.ending, "held": lost.held}
-        return replace(answers.stored(request), **ends)
+        answer = answers.stored(request)
+        return replace(answer, answered_bytes=lost.answered_bytes, ending=lost.ending, held=lost.held)
 
 
 def _asking(reaction: Reaction, retry_after_s: float | None) -> Reaction:
