@@ -39,7 +39,7 @@ def written(path: Path, *connectors: dict[str, Any]) -> tuple[Path, Path]:
         ({"not_applicable": 42}, "red"),
     ],
 )
-def test_the_colour_is_that_of_the_worst(tmp_path: Path, counts: dict[str, int], color: str) -> None:
+def test_the_colour_is_that_of_the_worst(tmp_path: Path, counts: dict[str, Any], color: str) -> None:
     _, folder = written(tmp_path, connector(**counts))
     badge = json.loads((folder / "http-badge.json").read_text())
     assert badge == {"schemaVersion": 1, "label": "asyncsink conformance", "message": "41/42", "color": color}

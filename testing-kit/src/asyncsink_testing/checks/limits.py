@@ -202,8 +202,9 @@ async def _peak_in_flight(trial: Trial, limit: int) -> int:
 
 _TICK_S = 0.005
 _LONG_GAP_S = 0.02
-_BLOCKED_S = 0.02
-"""Seconds a request for which the loop may stand still; what blocks for a slow answer does so for ``SLOW_S``."""
+_BLOCKED_S = 0.05
+"""Seconds a request for which the loop may stand still: what blocks for a slow answer does so for ``SLOW_S``, twice as
+long, and a machine with ten times as much to do as it can makes half of this."""
 _ATTEMPTS = 3
 
 
