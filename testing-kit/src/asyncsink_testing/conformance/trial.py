@@ -22,7 +22,7 @@ from asyncsink_testing.faults import Fault, Step
 if TYPE_CHECKING:
     from asyncsink.state import BufferedRequestState
 
-_MOMENT_S, _POLL_S = 0.2, 0.002
+_MOMENT_S, _POLL_S, _ARRIVE_S = 0.2, 0.002, 5.0
 
 Row = dict[str, Any]
 OpenDestination = Callable[[], AbstractAsyncContextManager[Destination]]
@@ -165,12 +165,21 @@ class Trial:
         return await self.seen(rows[:written], writer, error)
 
     async def arrived(self, count: int) -> None:
-        """Wait until so many requests have arrived; a moment where the destination does not show them."""
+        """Wait until so many requests have arrived; a moment where the destination does not show them.
+
+        :raises ConformanceError: they do not come
+        """
         if self.destination.requests is None:
             await anyio.sleep(_MOMENT_S)
             return
-        while len(self.destination.requests) < count:  # noqa: ASYNC110 - not every destination can tell
-            await anyio.sleep(_POLL_S)
+        with anyio.move_on_after(_ARRIVE_S) as limit:
+            while len(self.destination.requests or ()) < count:  # noqa: ASYNC110 - not every destination can tell
+                await anyio.sleep(_POLL_S)
+        if limit.cancelled_caught:
+            self.fail(
+                f"no more than {len(self.destination.requests or ())} of {count} requests have arrived, though full "
+                "batches were written: look for rows that are dropped or held back before a request is made of them"
+            )
 
     async def arrives(self, count: int, within_s: float = 5.0) -> bool:
         """Whether so many entries come to stand in the destination within this time; returns as soon as they do."""

@@ -50,12 +50,26 @@ class _FlushesLater(Wrapped):
         await self.writer.flush(False)
 
 
-@mutant(fails=["flush-waits", "statistics-add-up"])
+@mutant(fails=["flush-waits", "statistics-add-up", "every-short-script", "long-scripts"])
 class FlushReturnsEarly(ReferenceSink):
     """Its ``flush(end_of_input=True)`` waits for what is in flight and not for what is buffered."""
 
     def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
         return _FlushesLater(super().create_writer(context, states))
+
+
+class _FlushesBriefly(Wrapped):
+    async def flush(self, end_of_input: bool = False) -> None:
+        with anyio.move_on_after(0.08):
+            await self.writer.flush(end_of_input)
+
+
+@mutant(fails=["flush-waits", "long-scripts"])
+class FlushRunsOutOfTime(ReferenceSink):
+    """Its flush has a deadline, and does not ask whether that is over."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _FlushesBriefly(super().create_writer(context, states))
 
 
 @mutant(
@@ -86,6 +100,7 @@ class FlushReturnsEarly(ReferenceSink):
         "loop-not-blocked",
         "many-writers",
         "no-task-left",
+        "options-by-any-spelling",
         "outage",
         "partial-failure",
         "partial-throttled",

@@ -6,13 +6,14 @@ import json
 import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import anyio
 import trio
 from reference import Entry, ReferenceSink
 
-from asyncsink import InitContext, RequestEntries, RequestResult, SimpleVersionedSerializer
+from asyncsink import InitContext, RequestEntries, RequestResult, SimpleVersionedSerializer, WriterStatistics
 from asyncsink.errors import RequestError
 from asyncsink.state import BufferedRequestState
 from asyncsink_testing import InProcessDestination
@@ -112,6 +113,27 @@ class ForgetsWhatACancellationCuts(ReferenceSink):
 
     def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
         return _ForgetsInFlight(super().create_writer(context, states))
+
+
+class _CountsWhatIsCut(Wrapped):
+    cut = 0
+
+    async def __aexit__(self, *error: Any) -> Any:
+        if error[0] is not None:
+            self.cut = self.writer.statistics().in_flight_entries
+        return await self.writer.__aexit__(*error)
+
+    def statistics(self) -> WriterStatistics:
+        told: WriterStatistics = self.writer.statistics()
+        return replace(told, acknowledged=told.acknowledged + self.cut)
+
+
+@mutant(fails=["cancel-in-flight"])
+class CountsWhatIsCutAsStored(ReferenceSink):
+    """It counts an entry as acknowledged when its request is over, however that came."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return _CountsWhatIsCut(super().create_writer(context, states))
 
 
 @mutant(fails=["no-task-left"])
