@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
+from typing import Any
 
 import anyio
 
+from asyncsink.errors import AsyncSinkError
+from asyncsink.sink import SinkWriter
 from asyncsink_testing.conformance.check import ConformanceError, check
-from asyncsink_testing.conformance.trial import Trial
+from asyncsink_testing.conformance.delivery import Delivery
+from asyncsink_testing.conformance.trial import Row, Trial
 from asyncsink_testing.faults import Fault, Step
 
 SHORT = (
@@ -42,7 +47,10 @@ MAX_BATCH = 10
 """The largest batch that a long script asks for, unless the service takes fewer."""
 
 AT_ONCE = 4
-"""Scripts that are tried at the same time, each with a destination of its own."""
+"""Writers that go through scripts at the same time, each with a destination of its own."""
+
+SCRIPTS_A_WRITER = 25
+"""Scripts that a writer goes through, with a flush after each: to connect takes many clients longer than a script."""
 
 _SCRIPT_LIMIT_S = 15.0
 _HANGING = frozenset({Fault.HANGING, Fault.HANGING_STORED})
@@ -67,9 +75,9 @@ async def every_short_script(trial: Trial) -> None:
     """Whatever happens to the first requests, in whatever order, nothing is lost, and nothing doubled without need.
 
     All scripts of four steps are tried that can be made of: stored, one entry failed, throttled, cut off before storing
-    and cut off after it; those of two steps where the destination is not in process. The message shows the script. Each
-    of the faults has a check of its own: where those pass, look at what a fault does to a request that has met another
-    one before.
+    and cut off after it; those of two steps where the destination is not in process. After each there is a flush, and
+    the message shows the script that rows did not survive. Each of the faults has a check of its own: where those pass,
+    look at what a fault does to a request that has met another one before.
     """
     steps = [step for step in SHORT if step.fault is Fault.OK or step.fault in trial.destination.supported]
     every = product(steps, repeat=4 if trial.subject.in_process else 2)
@@ -81,8 +89,8 @@ async def long_scripts(trial: Trial) -> None:
     """Two hundred long sequences of faults, with batches of all sizes, lose nothing and double no row without need.
 
     They are drawn from everything that the destination can do to a request and that a retry can mend, single steps and
-    stretches of the same fault; what hangs is left out where time is real. The same scripts are drawn each time; the
-    message shows the script and its number, the batch size and the rows, by which it can be repeated.
+    stretches of the same fault; what hangs is left out where time is real. The same ones are drawn each time. After
+    each there is a flush; the message shows the script, its number, the batch size and the rows.
     """
     left_out = frozenset() if trial.subject.in_process else _HANGING
     faults = [fault for fault in LONG if fault in trial.destination.supported - left_out]
@@ -126,35 +134,89 @@ async def _try_all(trial: Trial, scripts: Iterable[_Script]) -> None:
     """Try each script, some at a time: on the wire most of their time is waiting."""
     free = anyio.CapacityLimiter(AT_ONCE)
 
-    async def tried(script: _Script) -> None:
-        try:
-            await _try(trial, script)
-        finally:
-            free.release_on_behalf_of(script)
+    async def tried(some: Sequence[_Script]) -> None:
+        async with free:
+            await _try(trial, some)
 
     async with anyio.create_task_group() as group:
-        for script in scripts:
-            await free.acquire_on_behalf_of(script)
-            group.start_soon(tried, script)
+        for some in _shared_out(scripts):
+            group.start_soon(tried, some)
 
 
-async def _try(trial: Trial, script: _Script) -> None:
-    """Send rows to a fresh destination that goes by the script.
+def _shared_out(scripts: Iterable[_Script]) -> Iterator[Sequence[_Script]]:
+    """Scripts of the same batch size, so many to a writer."""
+    by_batch: dict[int, list[_Script]] = defaultdict(list)
+    for script in scripts:
+        by_batch[script.batch].append(script)
+    for same in by_batch.values():
+        for first in range(0, len(same), SCRIPTS_A_WRITER):
+            yield same[first : first + SCRIPTS_A_WRITER]
 
-    :raises ConformanceError: what the delivery has to say, with the script
+
+async def _try(trial: Trial, scripts: Sequence[_Script]) -> None:
+    """Go through scripts with one writer and one destination, then look at what became of each.
+
+    :raises ConformanceError: what a delivery has to say, with its script
     """
-    extra = {"maxBatchSize": str(script.batch)}
+    extra = {"maxBatchSize": str(scripts[0].batch)}
     if not trial.subject.in_process and "requestTimeout" in trial.subject.tuning:
         extra["requestTimeout"] = "5s"  # nothing hangs there, and a machine that stalls must not look like it
-    async with trial.fresh() as own:
-        with anyio.move_on_after(_SCRIPT_LIMIT_S) as limit:
-            delivery = await own.deliver(own.rows(script.rows), script.steps, extra=extra)
-        if limit.cancelled_caught:
-            trial.fail(f"{script}\nThe writer had not come to its end after {_SCRIPT_LIMIT_S:g} s")
+    owner: dict[int, int] = {}
+    written: list[Row] = []
+    async with trial.fresh() as own, own.writer(extra) as writer:
+        for at, script in enumerate(scripts):
+            rows = own.rows(script.rows, first=len(written))
+            written += rows
+            owner |= {row["id"]: at for row in rows}
+            error = await _send_by(own, writer, script, rows)
+            if error is not None:
+                break
+        # At the end, since to look at all that arrived after every script would take longer than the scripts.
+        _judge(scripts, owner, await own.seen(written, writer, error))
+
+
+async def _send_by(
+    trial: Trial, writer: SinkWriter[Any, Any, Any], script: _Script, rows: Sequence[Row]
+) -> AsyncSinkError | None:
+    """Write rows while the destination goes by the script, and flush; what the writer failed with, if it did."""
+    trial.destination.script(script.steps)
+    error: AsyncSinkError | None = None
+    with anyio.move_on_after(_SCRIPT_LIMIT_S) as limit:
         try:
-            delivery.succeeded().nothing_lost().nothing_doubled()
-        except ConformanceError as error:
-            raise ConformanceError(f"{script}\n{error}") from error
+            for element in trial.elements(rows):
+                await writer.write(element)
+            await writer.flush(end_of_input=True)
+        except AsyncSinkError as raised:
+            error = raised
+    if limit.cancelled_caught:
+        trial.fail(f"{script}\nThe writer had not delivered everything after {_SCRIPT_LIMIT_S:g} s")
+    return error
+
+
+def _judge(scripts: Sequence[_Script], owner: Mapping[int, int], seen: Delivery) -> None:
+    """Judge the rows of each script by themselves; `owner` tells whose each of them is."""
+    last = max(owner.values())
+    written, received = (_parted(rows, lambda row: owner.get(row["id"], last)) for rows in (seen.rows, seen.received))
+    requests = _parted(seen.requests or (), lambda each: owner.get(seen.id_of(each.payloads[0]), last))
+    for at, script in enumerate(scripts[: last + 1]):
+        own = replace(
+            seen,
+            rows=tuple(written[at]),
+            received=tuple(received[at]),
+            requests=None if seen.requests is None else tuple(requests[at]),
+            error=seen.error if at == last else None,
+        )
+        try:
+            own.succeeded().nothing_lost().nothing_doubled()
+        except ConformanceError as broken:
+            raise ConformanceError(f"{script}\n{broken}") from broken
+
+
+def _parted(things: Iterable[Any], whose: Callable[[Any], int]) -> dict[int, list[Any]]:
+    parts: dict[int, list[Any]] = defaultdict(list)
+    for each in things:
+        parts[whose(each)].append(each)
+    return parts
 
 
 def _told(step: Step) -> str:
