@@ -39,7 +39,7 @@ def test_the_reference_connector_passes_every_check_that_does_not_look_at_a_dist
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("mutant", all_mutants(), ids=str)
+@pytest.mark.parametrize("mutant", [each for each in all_mutants() if not each.through_spark], ids=str)
 def test_a_mutant_fails_exactly_its_checks(mutant: Mutant) -> None:
     with mutant.provided():
         failed, _ = outcomes(subject_of(mutant.name, capabilities=mutant.capabilities))

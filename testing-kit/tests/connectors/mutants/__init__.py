@@ -33,12 +33,16 @@ class Mutant:
 
     :param fails: the ids of the checks that must fail, and no others
     :param provided: makes the registry find it by its name for as long as this is entered
+    :param package: the distribution that carries it, where there is one
+    :param through_spark: that only the checks of the group ``spark`` are asked, which take seconds each
     """
 
     name: str
     fails: frozenset[str]
     capabilities: Capabilities
     provided: Callable[[], AbstractContextManager[None]]
+    package: type[Package] | None = None
+    through_spark: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -52,17 +56,20 @@ def mutant(fails: Iterable[str], capabilities: Capabilities = CAPABILITIES) -> C
 
     def register(sink: SinkT) -> SinkT:
         name = sink.__name__
-        _add(name, fails, capabilities, partial(registered, name, _path(sink), _path(sink.options_type)))
+        provided = partial(registered, name, _path(sink), _path(sink.options_type))
+        _add(Mutant(name, frozenset(fails), capabilities, provided))
         return sink
 
     return register
 
 
-def packaged(fails: Iterable[str], capabilities: Capabilities = CAPABILITIES) -> Callable[[PackageT], PackageT]:
+def packaged(
+    fails: Iterable[str], capabilities: Capabilities = CAPABILITIES, *, through_spark: bool = False
+) -> Callable[[PackageT], PackageT]:
     """Make a mutant of a distribution, which is installed into a folder; its docstring says what is broken."""
 
     def register(package: PackageT) -> PackageT:
-        _add(package.name, fails, capabilities, package.installed)
+        _add(Mutant(package.name, frozenset(fails), capabilities, package.installed, package, through_spark))
         return package
 
     return register
@@ -73,12 +80,10 @@ def _path(kind: type[Any]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _add(
-    name: str, fails: Iterable[str], capabilities: Capabilities, provided: Callable[[], AbstractContextManager[None]]
-) -> None:
-    if name in _mutants:
-        raise ValueError(f"two mutants are called {name}")
-    _mutants[name] = Mutant(name, frozenset(fails), capabilities, provided)
+def _add(mutant: Mutant) -> None:
+    if mutant.name in _mutants:
+        raise ValueError(f"two mutants are called {mutant.name}")
+    _mutants[mutant.name] = mutant
 
 
 def all_mutants() -> tuple[Mutant, ...]:
