@@ -196,8 +196,12 @@ async def _send_by(
 def _judge(scripts: Sequence[_Script], owner: Mapping[int, int], seen: Delivery) -> None:
     """Judge the rows of each script by themselves; `owner` tells whose each of them is."""
     last = max(owner.values())
-    written, received = (_parted(rows, lambda row: owner.get(row["id"], last)) for rows in (seen.rows, seen.received))
-    requests = _parted(seen.requests or (), lambda each: owner.get(seen.id_of(each.payloads[0]), last))
+    written = _parted(seen.rows, lambda row: {owner[row["id"]]})
+    received = _parted(seen.received, lambda row: {owner.get(row["id"], last)})
+    # A broken writer may send rows of one script together with those of the next.
+    requests = _parted(
+        seen.requests or (), lambda each: {owner.get(seen.id_of(payload), last) for payload in each.payloads}
+    )
     for at, script in enumerate(scripts[: last + 1]):
         own = replace(
             seen,
@@ -212,10 +216,11 @@ def _judge(scripts: Sequence[_Script], owner: Mapping[int, int], seen: Delivery)
             raise ConformanceError(f"{script}\n{broken}") from broken
 
 
-def _parted(things: Iterable[Any], whose: Callable[[Any], int]) -> dict[int, list[Any]]:
+def _parted(things: Iterable[Any], whose: Callable[[Any], set[int]]) -> dict[int, list[Any]]:
     parts: dict[int, list[Any]] = defaultdict(list)
     for each in things:
-        parts[whose(each)].append(each)
+        for at in whose(each):
+            parts[at].append(each)
     return parts
 
 
