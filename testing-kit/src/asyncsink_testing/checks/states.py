@@ -60,7 +60,8 @@ async def _states(trial: Trial, stored: Sequence[Row], kept: Sequence[Row], faul
             seen = len(trial.destination.requests or ())
             for element in trial.elements(kept):
                 await writer.write(element)
-            await trial.arrived(seen + 1)
+            if len(kept) >= trial.batch:
+                await trial.arrived(seen + 1)
             states = writer.snapshot_state()
             await writer.aclose()
     return states
