@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import sniffio
-
 
 @contextmanager
 def rows_left_on_purpose() -> Iterator[None]:
@@ -26,9 +24,10 @@ def rows_left_on_purpose() -> Iterator[None]:
 
 def live_tasks() -> set[Any]:
     """Every task of this event loop."""
-    if sniffio.current_async_library() == "asyncio":
+    try:
         return set(asyncio.all_tasks())
-    import trio.lowlevel
+    except RuntimeError:  # no loop of asyncio runs, so it is trio's
+        import trio.lowlevel
 
     root = trio.lowlevel.current_root_task()
     found: set[Any] = set()
