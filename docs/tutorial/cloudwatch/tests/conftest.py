@@ -99,7 +99,8 @@ class Moto:
 
 def metrics_in(request: HttpRequest) -> list[Metric]:
     """The entries of a request."""
-    return json.loads(request.body)["MetricData"]
+    metrics: list[Metric] = json.loads(request.body)["MetricData"]
+    return metrics
 
 
 def refusal(status: int, code: str) -> Reaction:
