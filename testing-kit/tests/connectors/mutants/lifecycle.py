@@ -118,7 +118,7 @@ class _CountsWhatIsCut(Wrapped):
 
     async def __aexit__(self, *error: Any) -> Any:
         if error[0] is not None:
-            self.cut = self.writer.statistics().in_flight_entries
+            self.cut = self.writer.statistics().unacknowledged
         return await self.writer.__aexit__(*error)
 
     def statistics(self) -> WriterStatistics:

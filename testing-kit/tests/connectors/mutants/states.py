@@ -16,7 +16,7 @@ from mutants import mutant
 State = BufferedRequestState[Entry]
 
 
-@mutant(fails=["snapshot-restore", "cancel-in-flight", "reopen-after-failure"])
+@mutant(fails=["snapshot-restore", "cancel-in-flight", "reopen-after-failure", "poison-fails"])
 class IgnoresRestoredStates(ReferenceSink):
     """Its writers start with nothing, whatever state they are given."""
 
