@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asyncsink_cloudwatch import CloudWatchSink
+from asyncsink_cloudwatch.sink import CloudWatchSink
 
 CloudWatchSink.errors = replace(CloudWatchSink.errors, throttled=frozenset())
