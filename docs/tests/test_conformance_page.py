@@ -37,6 +37,6 @@ def test_every_check_has_one_numbered_paragraph() -> None:
 
 @pytest.mark.parametrize("check", all_checks(), ids=str)
 def test_a_check_says_what_it_asks_and_where_to_look(check: Check) -> None:
-    text = getdoc(check.run) or ""
+    text = " ".join((getdoc(check.run) or "").split())
     assert check.title.endswith("."), "its first line is one sentence"
     assert len(text.split(". ")) >= 2, "one sentence says what must hold, another what breaks it and where to look"

@@ -69,8 +69,10 @@ class SlotTransport:
         self._url = httpx.URL(options.url)
         self._headers = _headers(options)
         self._timeout = httpx.Timeout(None, connect=options.connect_timeout_s)
-        # A context of its own for each client would cost 10 ms and a copy of all authorities.
-        self._ssl_context = httpx.create_ssl_context()
+        # A context of its own for each client would cost 10 ms and a copy of all authorities. Without TLS there is
+        # nobody to trust, and one that trusts nobody costs nothing.
+        is_https = self._url.scheme == "https"
+        self._ssl_context = httpx.create_ssl_context() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._free: list[httpx.AsyncClient] = []
         self._busy: set[httpx.AsyncClient] = set()
         self._filter = _HidesQuery(self._url, options.shown_url)

@@ -122,8 +122,8 @@ class WriterOptions(ConnectorOptions):
     rate_limit_writers: int | None = option(
         None,
         name="rateLimit.writers",
-        doc="Number of processes, such as Spark's Python workers at work at once, that share the fixed rates, each with "
-        "its part; without it the rates hold in each process by itself.",
+        doc="Number of processes, such as Spark's Python workers at work at once, that share the fixed rates, each "
+        "with its part; without it the rates hold in each process by itself.",
     )
     on_rejected: Literal["fail", "dead_letter", "drop"] | None = option(
         None,

@@ -42,7 +42,8 @@ LONG = (
 """What the steps of the long scripts are, beside OK."""
 
 SEED = 171
-LONG_SCRIPTS = 200
+LONG_SCRIPTS, LONG_SCRIPTS_IN_PROCESS = 200, 40
+"""In process the short scripts are long enough to meet nearly everything."""
 MAX_BATCH = 10
 """The largest batch that a long script asks for, unless the service takes fewer."""
 
@@ -88,18 +89,20 @@ async def every_short_script(trial: Trial) -> None:
 async def long_scripts(trial: Trial) -> None:
     """Two hundred long sequences of faults, with batches of all sizes, lose nothing and double no row without need.
 
-    They are drawn from everything that the destination can do to a request and that a retry can mend, single steps and
-    stretches of the same fault; what hangs is left out where time is real. The same ones are drawn each time. After
-    each there is a flush; the message shows the script, its number, the batch size and the rows.
+    In process, where the short ones are longer, they are forty. They are drawn from everything that the destination
+    can do to a request and that a retry can mend, single steps and stretches of the same fault; what hangs is left
+    out where time is real. The same ones are drawn each time. After each there is a flush; the message shows the
+    script, its number, the batch size and the rows.
     """
     left_out = frozenset() if trial.subject.in_process else _HANGING
     faults = [fault for fault in LONG if fault in trial.destination.supported - left_out]
     largest = min(MAX_BATCH, trial.capabilities.max_batch_entries or MAX_BATCH)
-    await _try_all(trial, _long(Random(SEED), faults, largest))
+    count = LONG_SCRIPTS_IN_PROCESS if trial.subject.in_process else LONG_SCRIPTS
+    await _try_all(trial, _long(Random(SEED), faults, largest, count))
 
 
-def _long(random: Random, faults: Sequence[Fault], largest: int) -> Iterator[_Script]:
-    for number in range(LONG_SCRIPTS):
+def _long(random: Random, faults: Sequence[Fault], largest: int, count: int) -> Iterator[_Script]:
+    for number in range(count):
         batch = random.randint(1, largest)
         steps = tuple(_drawn(random, faults, batch))
         rows = random.choice((1, 1, 2, 5)) * batch + random.choice((0, 0, 1))

@@ -51,7 +51,7 @@ class _Secret:
         )
 
 
-@check("secrets-hidden", since="0.1")
+@check("secrets-hidden", group="configuration", since="0.1")
 async def secrets_hidden(trial: Trial) -> None:
     """The value of a secret option is in no repr, in no error and in no log record.
 
