@@ -18,7 +18,7 @@ def test_a_connector_that_knows_no_throttles_fails_with_the_message_of_the_page(
     done = subprocess.run(
         command,
         cwd=TESTS.parent,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": str(TESTS), "PYTEST_PLUGINS": ""},
         capture_output=True,
         text=True,
         timeout=50,
