@@ -228,7 +228,10 @@ class Ledger:
             tracked.certain = True
             if tracked.unsendable:
                 drops = self.config.on_rejected == "drop"
+                # When it was given up nobody can tell: at the earliest when it was offered, and the call has waited.
+                progress_s = max(self.progress_s, tracked.since_s)
                 self.move(tracked, Place.DROPPED if drops else Place.DEAD_LETTERED, now_s)
+                self.progress_s = progress_s
             elif tracked.place is Place.OFFERED:
                 # It may have come in earlier, while the call waited: the oracle never asks for more than is due.
                 self.move(tracked, Place.BUFFERED, now_s)
