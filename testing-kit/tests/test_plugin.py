@@ -227,7 +227,7 @@ def test_each_outcome_is_told_as_what_it_is(
         ("broken", "breaks", "row 7 is lost"),
         ("broken", "comes", "upcoming since kit 0.2: row 8 is lost"),
         ("broken-waived", "breaks", "It is made so."),
-        ("needless", "passes", "XPASS(strict)"),
+        ("needless", "passes", "check 'passes' is waived and holds; drop the waiver"),
         ("inapplicable", "partial", "'partial' is waived and not applicable"),
         ("skipped", "passes", "not today"),
         ("down", "passes", "the service is down"),
@@ -237,6 +237,14 @@ def test_each_outcome_is_told_as_what_it_is(
 def test_what_did_not_pass_has_its_reason(all_suites: Run, connector: str, check: str, reason: str) -> None:
     found = all_suites.reason(connector, check)
     assert reason in found if reason else found == ""
+
+
+def test_a_failure_shows_the_check_and_not_how_it_was_run(tmp_path: Path) -> None:
+    done = run(tmp_path, SUITES, "-k", "TestBroken and breaks")
+    assert "It fails where the connector is called broken." in done.output
+    assert "row 7 is lost" in done.output
+    assert "run_check" not in done.output
+    assert "anyio/_backends" not in done.output
 
 
 def test_counts_are_of_required_checks_and_the_run_fails_with_its_checks(all_suites: Run) -> None:

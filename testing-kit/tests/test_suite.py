@@ -120,6 +120,7 @@ def test_a_class_that_overrides_no_fixture_is_refused(missing: str) -> None:
     ("destination", "options", "told"),
     [
         ("opened", {}, "`destination` gives an object of type str; it has to return the function"),
+        (open_destination(), {}, "`destination` gives .* without calling it"),
         (open_destination, [], "`sink_options` gives an object of type list; return a dict"),
         (open_destination, {"port": 8080}, "`sink_options` has a int for option 'port'"),
     ],

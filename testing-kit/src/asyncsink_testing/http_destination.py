@@ -98,9 +98,9 @@ class HttpDestination:
 
     @property
     def supported(self) -> frozenset[Fault]:
-        missing = set()
+        missing: set[Fault] = set()
         if self._answers.partly is None:
-            missing |= {Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_MIXED, Fault.POISONED}
+            missing |= {fault for fault in Fault if fault.by_index}
         if self._answers.rejected is None:
             missing.add(Fault.REJECTED)
         return frozenset(set(Fault) - missing)

@@ -13,8 +13,6 @@ from asyncsink_testing.destination import FakeDestination, Received
 from asyncsink_testing.faults import Fault, PoisonedEntries, Script, Step
 from asyncsink_testing.history import RequestEnded
 
-_PARTLY = frozenset({Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_MIXED, Fault.POISONED})
-
 
 class InProcessDestination:
     """A :class:`~asyncsink_testing.Destination` over :class:`FakeDestination`, found by its endpoint.
@@ -71,7 +69,7 @@ class InProcessDestination:
 
     @property
     def supported(self) -> frozenset[Fault]:
-        return frozenset(Fault) if self._partial else frozenset(Fault) - _PARTLY
+        return frozenset(fault for fault in Fault if self._partial or not fault.by_index)
 
     @property
     def requests(self) -> Sequence[SeenRequest]:

@@ -10,9 +10,10 @@ from typing import Literal
 class Capabilities:
     """The facts about a connector and its service. None has a default: a fact new to the kit has to be answered.
 
-    What is denied here is checked too, as far as the destination of the tests can show it.
+    The checks of what is denied count as not applicable, and the report says so.
 
-    :param guarantee: what a connector delivers without options of its own
+    :param guarantee: what a connector delivers without options of its own; with ``"exactly-once"`` nothing may ever
+        stand in the destination twice
     :param ordering: ``"key"`` if it can keep the order of each key, by ``ordering=key``
     :param partial_failure: the service answers for single entries of a request
     :param atomic_requests: the service stores a request whole or not at all

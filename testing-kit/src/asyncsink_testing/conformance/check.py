@@ -66,14 +66,19 @@ class Check:
             value = getattr(capabilities, name)
             if value in (False, None, "none"):
                 return f"the capabilities say {name} = {value!r}"
+        claimed = f", though the capabilities claim {', '.join(self.asks)}" if self.asks else ""
         missing = self.needs - destination.supported
         if missing:
-            return f"the destination cannot make the fault {', '.join(sorted(each.value for each in missing))}"
+            return f"the destination cannot make the fault {_told(missing)}{claimed}"
         if self.one_of and not self.one_of & destination.supported:
-            return f"the destination can make none of {', '.join(sorted(each.value for each in self.one_of))}"
+            return f"the destination can make none of {_told(self.one_of)}{claimed}"
         if self.sees_requests and destination.requests is None:
             return "the destination does not show single requests"
         return None
+
+
+def _told(faults: Iterable[Fault]) -> str:
+    return ", ".join(sorted(each.value for each in faults))
 
 
 _checks: dict[str, Check] = {}

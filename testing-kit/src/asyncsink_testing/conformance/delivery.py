@@ -33,6 +33,7 @@ class Delivery:
     :param rows: what was written, in order
     :param received: the rows that stand in the destination, in its order
     :param requests: every arrival, where the destination shows them
+    :param never_twice: lost answers excuse nothing, by the connector's guarantee or since the service drops repetitions
     :param writer: the SinkWriter that wrote them; None where several did, in other processes
     :param error: with what the writer failed, if it did
     """
@@ -41,7 +42,7 @@ class Delivery:
     received: tuple[Mapping[str, Any], ...]
     requests: tuple[SeenRequest, ...] | None
     id_of: Callable[[Any], int]
-    idempotent: bool
+    never_twice: bool
     writer: Any
     error: AsyncSinkError | None
 
@@ -84,9 +85,15 @@ class Delivery:
         return self
 
     def nothing_doubled(self) -> Delivery:
-        """No row stands there more often than lost answers explain; none twice if the destination drops repetitions."""
+        """No row stands there more often than lost answers explain; none twice if that was promised."""
         for number, count in Counter(self.ids).items():
-            excused = 0 if self.idempotent else self._unknown_outcomes(number)
+            if count > 1 and self.never_twice:
+                raise ConformanceError(
+                    f"row {number} stands in the destination {count} times, and the capabilities promise that none "
+                    "does, by `idempotent` or by the guarantee: look at the id by which the service drops what it has stored "
+                    f"before, which must be the same whenever a row is sent again.{self._shown_requests()}"
+                )
+            excused = self._unknown_outcomes(number)
             if count > 1 + excused:
                 raise ConformanceError(
                     f"row {number} stands in the destination {count} times, and only {excused} requests with it ended "
@@ -138,7 +145,10 @@ class Delivery:
             return "The destination does not show which request held the first of them."
         holding = [each for each in self.requests if number in self._numbers(each)]
         if not holding:
-            return f"Row {number} was never sent: look for entries that are dropped before a request is made of them."
+            return (
+                f"Row {number} was never sent: look for entries that are dropped before a request is made of them, or "
+                "that submit_request_entries leaves out of it."
+            )
         return (
             f"Row {number} was last sent in {holding[-1]}: look at what submit_request_entries makes of that answer; "
             "an entry counts as stored unless RequestResult.failed names its index or an exception is raised."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 import anyio
@@ -22,6 +23,22 @@ def run_check(check: Check, subject: Subject) -> None:
     """
     with _one_failure():
         anyio.run(_run, check, subject, **loop_of(subject))
+
+
+def shortened(error: ConformanceError, check: Check) -> ConformanceError:
+    """The same error, with a traceback of the check alone: the event loop and the kit have fifty lines of their own."""
+    trace = error.__traceback__
+    return error.with_traceback(_within(trace, check.run.__module__) or _within(trace, __name__))
+
+
+def _within(trace: TracebackType | None, module: str) -> TracebackType | None:
+    """The entries of a traceback that are of one module."""
+    if trace is None:
+        return None
+    rest = _within(trace.tb_next, module)
+    if trace.tb_frame.f_globals.get("__name__") != module:
+        return rest
+    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
 
 
 def loop_of(subject: Subject) -> dict[str, Any]:
@@ -57,7 +74,7 @@ def _one_failure() -> Iterator[None]:
         found = _first(group, (ConformanceError, NotApplicableError))
         if found is None:
             raise
-        raise found from group
+        raise found from found.__cause__
 
 
 def _first(group: BaseExceptionGroup[BaseException], kinds: tuple[type[BaseException], ...]) -> BaseException | None:

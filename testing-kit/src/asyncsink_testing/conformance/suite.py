@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, get_args
 import pytest
 
 from asyncsink_testing.conformance.capabilities import Capabilities
-from asyncsink_testing.conformance.check import Check, NotApplicableError, all_checks
-from asyncsink_testing.conformance.running import run_check
+from asyncsink_testing.conformance.check import Check, ConformanceError, NotApplicableError, all_checks
+from asyncsink_testing.conformance.running import run_check, shortened
 from asyncsink_testing.conformance.trial import TUNING, OpenDestination, Row, Subject
 
 DestinationLevel = Literal["in process", "wire", "service"]
@@ -99,6 +99,7 @@ class SinkConformance:
     def test_conformance(
         self, conformance_check: Check, destination: OpenDestination, sink_options: Mapping[str, str]
     ) -> None:
+        __tracebackhide__ = True
         subject = Subject(
             connector=self.connector,
             capabilities=self.capabilities,
@@ -115,12 +116,19 @@ class SinkConformance:
             run_check(conformance_check, subject)
         except NotApplicableError as reason:
             if conformance_check.id in self.waived:
-                pytest.fail(f"check {conformance_check.id!r} is waived and not applicable: {reason}; drop the waiver")
+                pytest.fail(
+                    f"check {conformance_check.id!r} is waived and not applicable: {reason}; drop the waiver",
+                    pytrace=False,
+                )
             pytest.skip(f"{NOT_APPLICABLE}{reason}")
         except Exception as error:
             if conformance_check.level != "required" and conformance_check.id not in self.waived:
                 pytest.xfail(f"{conformance_check.level} since kit {conformance_check.since}: {error}")
+            if isinstance(error, ConformanceError):
+                raise shortened(error, conformance_check) from error.__cause__
             raise
+        if conformance_check.id in self.waived:
+            pytest.fail(f"check {conformance_check.id!r} is waived and holds; drop the waiver", pytrace=False)
 
     test_conformance.__test__ = True  # type: ignore[attr-defined]  # whatever python_functions says
 
@@ -189,7 +197,9 @@ def _check_waivers(cls: type[SinkConformance]) -> None:
 
 
 def _opener(destination: object) -> OpenDestination:
-    if not callable(destination):
+    # What @asynccontextmanager makes can be called as well, as a decorator.
+    is_opened = hasattr(destination, "__aenter__") and not isinstance(destination, type)
+    if is_opened or not callable(destination):
         raise TypeError(
             f"the fixture `destination` gives an object of type {type(destination).__name__}; it has to return the "
             "function that opens a destination, without calling it: each check opens one of its own"

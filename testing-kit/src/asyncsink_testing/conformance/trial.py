@@ -200,7 +200,7 @@ class Trial:
             received=tuple(self.subject.row(each.payload) for each in await self.destination.received()),
             requests=None if requests is None else tuple(requests),
             id_of=self.id_of,
-            idempotent=self.capabilities.idempotent,
+            never_twice=self.capabilities.idempotent or self.capabilities.guarantee == "exactly-once",
             writer=writer,
             error=error,
         )
