@@ -90,8 +90,8 @@ class Delivery:
             if count > 1 and self.never_twice:
                 raise ConformanceError(
                     f"row {number} stands in the destination {count} times, and the capabilities promise that none "
-                    "does, by `idempotent` or by the guarantee: look at the id by which the service drops what it has stored "
-                    f"before, which must be the same whenever a row is sent again.{self._shown_requests()}"
+                    "does, by `idempotent` or by the guarantee: look at the id by which the service drops what it has "
+                    f"stored before, which must be the same whenever a row is sent again.{self._shown_requests()}"
                 )
             excused = self._unknown_outcomes(number)
             if count > 1 + excused:
