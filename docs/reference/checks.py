@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from inspect import getdoc
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 
 from asyncsink_testing.checks import GROUPS
 from asyncsink_testing.conformance import Check, all_checks
@@ -50,7 +51,9 @@ def page() -> str:
 def paragraph(number: str, check: Check) -> str:
     """One check."""
     text = " ".join((getdoc(check.run) or "").replace("``", "`").split())
-    return f"### {number} `{check.id}`\n\n*{'; '.join(facts(check))}.* {text}\n"
+    told = f"*{'; '.join(facts(check))}.* {text}"
+    wrapped = fill(told, 120, break_long_words=False, break_on_hyphens=False)
+    return f"### {number} `{check.id}`\n\n{wrapped}\n"
 
 
 def facts(check: Check) -> Iterator[str]:
