@@ -10,7 +10,7 @@ import anyio
 import pytest
 from reference import CAPABILITIES, registered, subject_of
 
-from asyncsink_testing.conformance import Check, ConformanceError, Trial, all_checks, run_check
+from asyncsink_testing.conformance import Check, ConformanceError, Delivery, Trial, all_checks, run_check
 from asyncsink_testing.conformance.running import shortened
 
 CHECKS = {check.id: check for check in all_checks()}
@@ -28,6 +28,13 @@ def test_who_claims_exactly_once_may_double_nothing_by_a_lost_answer() -> None:
         capabilities = replace(CAPABILITIES, guarantee="exactly-once")
         with pytest.raises(ConformanceError, match=r"\d times, and the capabilities promise that none does"):
             run_check(CHECKS["answer-lost"], subject_of("reference", capabilities=capabilities))
+
+
+def test_where_no_request_has_arrived_the_address_is_asked_for() -> None:
+    rows = ({"id": 0, "key": "key-0", "text": ""},)
+    delivery = Delivery(rows, (), (), id_of=int, never_twice=False, writer=None, error=None)
+    with pytest.raises(ConformanceError, match=r"No request has arrived.*`sink_options` holds \{endpoint\}"):
+        delivery.nothing_lost()
 
 
 async def breaks_in_a_task(trial: Trial) -> None:

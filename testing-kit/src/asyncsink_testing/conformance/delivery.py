@@ -155,8 +155,10 @@ class Delivery:
         )
 
     def _shown_requests(self) -> str:
-        if not self.requests:
+        if self.requests is None:
             return ""
+        if not self.requests:
+            return "\nNo request has arrived: see that an option of the fixture `sink_options` holds {endpoint}."
         lines = [f"\n  {each}: rows {shown(self._numbers(each), 12)}" for each in self.requests[:30]]
         return f"\nRequests in the order of their arrival:{''.join(lines)}"
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from inspect import getattr_static, isfunction
+from operator import methodcaller
 from typing import Any, ClassVar, Literal, get_args
 
 import pytest
@@ -99,7 +100,7 @@ class SinkConformance:
     def test_conformance(
         self, conformance_check: Check, destination: OpenDestination, sink_options: Mapping[str, str]
     ) -> None:
-        __tracebackhide__ = True
+        __tracebackhide__ = methodcaller("errisinstance", ConformanceError)
         subject = Subject(
             connector=self.connector,
             capabilities=self.capabilities,
