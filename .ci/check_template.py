@@ -1,4 +1,4 @@
-"""Begins a connector as a stranger would, outside of the repository: ``python .ci/check_template.py FOLDER``.
+"""Begins a connector as a stranger would, in a folder outside of the repository: ``python .ci/check_template.py``.
 
 The wheels of core and kit are built and installed into a fresh virtual environment; what the kit writes there is built,
 installed and tested, alone and beside other plugins of pytest, and looked at by ruff and mypy.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -63,8 +63,6 @@ def figures(python: Path, project: Path, name: str) -> dict[str, int]:
 
 def main(folder: Path) -> None:
     began = monotonic()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     python = folder / "venv" / "bin" / "python"
     run("uv", "venv", "--quiet", "--python", sys.executable, folder / "venv", folder=folder)
     ours = [wheel(ROOT / "core", folder / "core"), wheel(ROOT / "testing-kit", folder / "kit")]
@@ -84,4 +82,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    # Above it nothing of the repository is found either: no .gitignore, no settings of a tool.
+    with TemporaryDirectory(prefix="asyncsink-") as temporary:
+        main(Path(temporary).resolve())
