@@ -22,6 +22,20 @@ def test_what_is_claimed_and_cannot_be_shown_is_told_so() -> None:
     assert told == "the destination cannot make the fault partly-failed, though the capabilities claim partial_failure"
 
 
+@pytest.mark.parametrize(
+    ("fact", "told"),
+    [
+        ({"guarantee": "exactly_once"}, "guarantee = 'exactly_once'; it is one of 'at-least-once', 'exactly-once'"),
+        ({"ordering": "per_key"}, "ordering = 'per_key'; it is one of 'none', 'key'"),
+        ({"max_batch_entries": 0}, "max_batch_entries = 0; a limit is 1 or more"),
+        ({"client_modules": "httpx"}, r"client_modules = 'httpx' is one string; .*\('httpx',\)"),
+    ],
+)
+def test_a_fact_that_cannot_be_is_refused(fact: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        replace(CAPABILITIES, **fact)
+
+
 def test_who_claims_exactly_once_may_double_nothing_by_a_lost_answer() -> None:
     with registered("reference", "reference:ReferenceSink"):
         run_check(CHECKS["answer-lost"], subject_of("reference"))

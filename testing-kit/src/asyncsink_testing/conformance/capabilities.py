@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+Guarantee = Literal["at-least-once", "exactly-once"]
+Ordering = Literal["none", "key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +28,11 @@ class Capabilities:
     :param max_batch_bytes: the service's limit on the bytes of a request, if it has one
     :param max_record_bytes: the service's limit on the bytes of an entry, if it has one
     :param client_modules: top-level modules of the client library, which finding the connector must not import
+    :raises ValueError: a fact cannot be what it is said to be
     """
 
-    guarantee: Literal["at-least-once", "exactly-once"]
-    ordering: Literal["none", "key"]
+    guarantee: Guarantee
+    ordering: Ordering
     partial_failure: bool
     atomic_requests: bool
     idempotent: bool
@@ -39,3 +43,15 @@ class Capabilities:
     max_batch_bytes: int | None
     max_record_bytes: int | None
     client_modules: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name, words in (("guarantee", get_args(Guarantee)), ("ordering", get_args(Ordering))):
+            if getattr(self, name) not in words:
+                raise ValueError(f"{name} = {getattr(self, name)!r}; it is one of {', '.join(map(repr, words))}")
+        for name in ("max_batch_entries", "max_batch_bytes", "max_record_bytes"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise ValueError(f"{name} = {limit}; a limit is 1 or more, and None where the service has none")
+        if isinstance(self.client_modules, str):  # it would be taken for modules of one letter, which nobody imports
+            name = self.client_modules
+            raise ValueError(f"client_modules = {name!r} is one string; write a tuple of names, ({name!r},)")
