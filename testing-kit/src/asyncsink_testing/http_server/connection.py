@@ -7,11 +7,12 @@ send a bare RST needs the socket itself; ``anyio.wait_readable`` is all it needs
 from __future__ import annotations
 
 import socket
-import struct
 from types import TracebackType
 from typing import Self
 
 import anyio
+
+from asyncsink_testing.sockets import reset, send_all
 
 _RECEIVE_BYTES = 256 * 1024
 
@@ -69,14 +70,10 @@ class Connection:
 
         :raises ConnectionGoneError: the client has closed or reset the connection
         """
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[self._socket.send(view) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self._socket)
-            except OSError as error:
-                raise ConnectionGoneError(f"sending failed: {error}") from error
+        try:
+            await send_all(self._socket, data)
+        except OSError as error:
+            raise ConnectionGoneError(f"sending failed: {error}") from error
 
     async def wait_gone(self) -> None:
         """Return when the client has closed or reset the connection; what it sends meanwhile is kept."""
@@ -88,9 +85,8 @@ class Connection:
         self._socket.close()
 
     def reset(self) -> None:
-        """Close the connection with an RST: a socket that lingers for 0 s drops what it holds and resets."""
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._socket.close()
+        """Close the connection with an RST. May be called twice."""
+        reset(self._socket)
 
     def _take(self, count: int) -> bytes:
         data = bytes(memoryview(self._buffer)[:count])

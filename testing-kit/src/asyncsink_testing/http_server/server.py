@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import fields
 from http.client import responses
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -26,9 +25,10 @@ from asyncsink_testing.http_server.request import (
     read_body,
     read_head,
 )
+from asyncsink_testing.sockets import TaskOwner
 
 
-class FaultyHttpServer:
+class FaultyHttpServer(TaskOwner):
     """An HTTP/1.1 server on loopback that stores what it is sent and misbehaves by script or by rule.
 
     An async context manager, under asyncio and trio; one task enters and leaves it, and leaving closes everything at
@@ -127,16 +127,6 @@ class FaultyHttpServer:
             group.start_soon(self._accept, listener, group)
             self._group, self._stack = group, stack.pop_all()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        self._group.cancel_scope.cancel()
-        if error is None or isinstance(error, anyio.get_cancelled_exc_class()):
-            return await self._stack.__aexit__(kind, error, trace)
-        # The caller's own error leaves as it came; through the task group it would become an ExceptionGroup.
-        await self._stack.__aexit__(None, None, None)
-        return None
 
     async def _accept(self, listener: socket.socket, group: TaskGroup) -> None:
         while True:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
 
 import anyio
+
+from asyncsink_testing.sockets import reset, send_all
 
 _RECEIVE_BYTES = 256 * 1024
 _MOST_DRAINED_READS = 64
@@ -62,15 +63,11 @@ class Endpoint:
 
         :raises PeerResetError: the peer has closed or reset the connection
         """
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[self._socket.send(view) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self._socket)
-            except OSError as error:
-                self._broken = True
-                raise PeerResetError(f"sending failed: {error}") from error
+        try:
+            await send_all(self._socket, data)
+        except OSError as error:
+            self._broken = True
+            raise PeerResetError(f"sending failed: {error}") from error
 
     async def discard(self) -> None:
         """Drop what is received until the peer is gone."""
@@ -95,10 +92,8 @@ class Endpoint:
         self._socket.close()
 
     def reset(self) -> None:
-        """Close with an RST: a socket that lingers for 0 s drops what it holds and resets. May be repeated."""
-        if self._socket.fileno() >= 0:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self._socket.close()
+        """Close with an RST. May be repeated."""
+        reset(self._socket)
 
 
 def bind(host: str, port: int) -> socket.socket:

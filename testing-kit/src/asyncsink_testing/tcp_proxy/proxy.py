@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 import anyio
 
+from asyncsink_testing.sockets import TaskOwner
 from asyncsink_testing.tcp_proxy.endpoint import Address, Endpoint, bind, resolve
 from asyncsink_testing.tcp_proxy.fault import Ending, Side, TcpFault
 from asyncsink_testing.tcp_proxy.link import Cut, Link
@@ -18,7 +18,7 @@ from asyncsink_testing.tcp_proxy.traffic import Traffic, TrafficMeter
 _BACKLOG = 1024
 
 
-class FaultyTcpProxy:
+class FaultyTcpProxy(TaskOwner):
     """A TCP proxy on loopback before a real service, whose connections misbehave by script or as they are told.
 
     An async context manager, under asyncio and trio; one task enters and leaves it, and leaving closes everything at
@@ -155,16 +155,6 @@ class FaultyTcpProxy:
             self._listen()
             self._stack = stack.pop_all()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        self._group.cancel_scope.cancel()
-        if error is None or isinstance(error, anyio.get_cancelled_exc_class()):
-            return await self._stack.__aexit__(kind, error, trace)
-        # The caller's own error leaves as it came; through the task group it would become an ExceptionGroup.
-        await self._stack.__aexit__(None, None, None)
-        return None
 
     def _listen(self) -> None:
         self._listener.listen(_BACKLOG)
