@@ -9,14 +9,17 @@ from typing import Any
 import anyio
 
 from asyncsink.sink import SinkWriter
-from asyncsink_testing.conformance.check import check
+from asyncsink_testing.conformance.check import NotApplicableError, check
 from asyncsink_testing.conformance.trial import Row, Trial
 from asyncsink_testing.conformance.watching import live_tasks, task_name
 from asyncsink_testing.faults import Fault
 
 _MORE_THAN_FITS = 200
 """Rows that no buffer of these options holds, so that a write waits."""
-_SETTLE_S, _END_S, _POLL_S = 0.02, 1.0, 0.005
+_SETTLE_S, _END_S, _POLL_S = 0.02, 5.0, 0.005
+_AT_ONCE_S = 3.0
+"""Seconds that are no wait yet, on a machine that stalls."""
+_REFUSALS = 12
 _GROUP = "lifecycle"
 
 
@@ -26,6 +29,7 @@ class _Run:
 
     :ivar seen: requests that had arrived when it ceased to answer
     :ivar accepted: the writes that have returned
+    :ivar left_s: seconds from the cancellation until the writer was left
     :ivar ran_on: what went on although it was cancelled
     :ivar error: what was raised in place of the cancellation
     """
@@ -38,6 +42,7 @@ class _Run:
     hangs: anyio.Event = field(default_factory=anyio.Event)
     seen: int = 0
     accepted: int = 0
+    left_s: float = 0.0
     ran_on: str | None = None
     error: Exception | None = None
 
@@ -54,6 +59,8 @@ class _Run:
                 await trial.arrived(run.seen + 1)
                 await anyio.sleep(_SETTLE_S)
             run.scope.cancel()
+            cancelled_s = anyio.current_time()
+        run.left_s = anyio.current_time() - cancelled_s
         return run
 
     async def _write(self) -> None:
@@ -111,6 +118,11 @@ async def _judge(run: _Run) -> None:
         )
     if run.error is not None:
         trial.fail(f"the task was cancelled and raised {type(run.error).__name__} instead: {run.error}")
+    if run.left_s > _AT_ONCE_S:
+        trial.fail(
+            f"the task was cancelled, and needed {run.left_s:.1f} s to leave its writer: look for a shielded scope and "
+            "for a flush on the way out. What is left belongs to the successor"
+        )
     await _judge_counts(run)
     if trial.capabilities.keeps_state:
         await _judge_successor(run)
@@ -140,7 +152,7 @@ async def _judge_successor(run: _Run) -> None:
 
 @check("no-task-left", since="0.1", needs=[Fault.HANGING], group=_GROUP)
 async def no_task_left(trial: Trial) -> None:
-    """After a writer is left, whether normally or by cancellation, none of its tasks and connections is there.
+    """After a writer is left, normally, by a failure or by cancellation, none of its tasks and connections is there.
 
     The tasks of the event loop are compared before and after, and the destination counts its connections if it can.
     It breaks where a task is started outside of a task group, such as one that refreshes credentials, and where the
@@ -149,10 +161,40 @@ async def no_task_left(trial: Trial) -> None:
     before = live_tasks()
     (await trial.deliver(trial.rows(3 * trial.batch))).nothing_lost()
     await _ended(trial, before, "left")
+    if Fault.FATAL in trial.destination.supported:
+        await trial.deliver(trial.rows(3 * trial.batch), [Fault.OK, Fault.FATAL])
+        await _ended(trial, before, "left by a failure")
     run = await _Run.ended(trial, 3 * trial.batch)
     await _ended(trial, before, "left by cancellation")
     if run.error is not None:
         trial.fail(f"the task was cancelled and raised {type(run.error).__name__} instead: {run.error}")
+
+
+@check("connections-given-back", since="0.1", one_of=[Fault.THROTTLED, Fault.REFUSED], group=_GROUP)
+async def connections_given_back(trial: Trial) -> None:
+    """A request that the service refuses gives its connection back, for the next one to use or to be closed.
+
+    One request is refused twelve times and then stored; no more than half as many connections may be open then. Where
+    each refusal costs a connection the client has none left one day, or the machine no ports. It breaks where the
+    answer to a refused request is not read to its end or not closed: use the client's response as a context manager.
+    Does not apply where the destination cannot count connections.
+    """
+    fault = Fault.THROTTLED if Fault.THROTTLED in trial.destination.supported else Fault.REFUSED
+    rows = trial.rows(trial.batch)
+    trial.destination.script([fault] * _REFUSALS)
+    async with trial.writer() as writer:
+        for element in trial.elements(rows):
+            await writer.write(element)
+        await writer.flush(end_of_input=True)
+        count = trial.destination.open_connections
+    if count is None:
+        raise NotApplicableError("the destination does not count connections")
+    if count > _REFUSALS // 2:
+        trial.fail(
+            f"a request was refused {_REFUSALS} times, and {count} connections are open: look for an "
+            "answer that is not read or not closed where its status is that of an error"
+        )
+    (await trial.seen(rows, writer)).nothing_lost()
 
 
 async def _ended(trial: Trial, before: set[Any], how: str) -> None:

@@ -12,8 +12,10 @@ from asyncsink_testing.conformance.delivery import shown
 from asyncsink_testing.conformance.trial import Trial
 from asyncsink_testing.faults import Fault, Step
 
-LOAD = {"maxInFlightRequests": "16", "maxBufferedRequests": "200", "requestTimeout": "10s"}
-"""Options for many requests at once; a machine that stalls must not look like a destination that hangs."""
+LOAD = {"maxInFlightRequests": "16", "maxBufferedRequests": "200"}
+"""Options for many requests at once."""
+
+_NO_FLOAT = 2**53 + 1
 
 
 @check("delivers-all", since="0.1")
@@ -49,12 +51,35 @@ async def payload_intact(trial: Trial) -> None:
     """Values arrive as they were written, whatever characters they hold.
 
     Written are the empty string, blanks, quotes, line breaks, control characters, characters of several scripts, an
-    emoji and a long text. What changes them is the converter, or the encoding of entries into a request: an encoding
-    that lacks characters, quoting by hand, or lines that are split where a value holds a line break.
+    emoji and a long text, a key in other scripts, and a number that is larger than a float can tell from its
+    neighbours. What changes them is the converter, or the encoding of entries into a request: an encoding that lacks
+    characters, quoting by hand, or lines that are split where a value holds a line break.
     """
     texts = ["", " ", '"quoted" \\ and /', "line\nbreak\ttab\r", "ümläut ✓ 漢字 🦜", "\u2028\x00\x7f", "x" * 5_000]
     rows = [trial.rows(1, first=number, text=text)[0] for number, text in enumerate(texts)]
-    (await trial.deliver(rows)).succeeded().nothing_lost().intact()
+    rows += [{**trial.rows(1, first=100)[0], "key": "schlüssel-鍵"}, *trial.rows(1, first=_NO_FLOAT)]
+    (await trial.deliver(rows)).succeeded().nothing_lost()
+
+
+@check("equal-rows", since="0.1")
+async def equal_rows(trial: Trial) -> None:
+    """Rows that are equal in all that they hold arrive as often as they were written.
+
+    The same row is written several times within a request, and again in a later one. A stream may well hold what looks
+    the same: two sales of the same good in the same minute. Usually broken by a set or a dictionary of entries, and by
+    an id that is a hash of what a row holds. Does not apply where the destination drops what it has stored before.
+    """
+    if trial.capabilities.idempotent:
+        raise NotApplicableError("the destination drops what it has stored before")
+    (same,), others = trial.rows(1), trial.rows(2 * trial.batch, first=1)
+    rows = [same, same, *others, same]
+    delivery = (await trial.deliver(rows)).succeeded().nothing_lost()
+    count, due = delivery.ids.count(same["id"]), rows.count(same)
+    if count != due:
+        trial.fail(
+            f"a row was written {due} times, and stands in the destination {count} times: look for a set or a "
+            "dictionary of entries, and for ids that are made of what a row holds"
+        )
 
 
 @check("flush-waits", since="0.1", needs=[Fault.SLOW])

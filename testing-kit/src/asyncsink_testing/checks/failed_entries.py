@@ -21,9 +21,9 @@ from asyncsink_testing.faults import OUTCOME_UNKNOWN, Fault, Step
 async def partial_failure(trial: Trial) -> None:
     """Of a request some of whose entries failed, those are sent again and no others, whichever they were.
 
-    The first entry fails, the last, both, one in between, and all. A row that is lost was taken for stored, and one
-    that stands there twice for failed: look at the indices of ``RequestResult.failed``, which count from 0 and within
-    this request.
+    The first entry fails, the last, both, one in between, and all; some rows of a request have the same key. A row that
+    is lost was taken for stored, and one that stands there twice for failed: look at the indices of
+    ``RequestResult.failed``, which count from 0 and within this request, in the order in which its entries came.
     """
     await _meets_patterns(trial, Fault.PARTLY_FAILED)
 
@@ -33,16 +33,21 @@ async def partial_throttled(trial: Trial) -> None:
     """Of a request some of whose entries were throttled, those are sent again and no others, whichever they were.
 
     Services answer so where a partition or a shard is hot. A row that is lost points to an answer in which only the
-    codes of failures were looked for, and not those of throttling.
+    codes of failures were looked for, and not those of throttling. Then one entry is throttled twelve times in a row,
+    which may use up no number of attempts.
     """
     await _meets_patterns(trial, Fault.PARTLY_THROTTLED)
+    async with trial.fresh() as again:
+        steps = [Step.partly(Fault.PARTLY_THROTTLED, 0)] * 12
+        delivery = await again.deliver(again.rows(again.batch), steps)
+        delivery.succeeded().nothing_lost().nothing_doubled()
 
 
 async def _meets_patterns(trial: Trial, fault: Fault) -> None:
     last = trial.batch - 1
     patterns = [{0}, {last}, {0, last}, {min(1, last)}, set(range(last + 1))]
     steps = [Step.partly(fault, *pattern) for pattern in patterns]
-    delivery = await trial.deliver(trial.rows(6 * trial.batch), steps)
+    delivery = await trial.deliver(trial.rows(6 * trial.batch, keys=3), steps)
     delivery.succeeded().nothing_lost().nothing_doubled()
 
 
@@ -53,11 +58,17 @@ async def _meets_patterns(trial: Trial, fault: Fault) -> None:
 async def poison_fails(trial: Trial) -> None:
     """A row that the service refuses for what it holds makes the writer fail, unless the user asks for something else.
 
-    Without an option the writer must end with a DeliveryError and the row must not be stored. A successor that starts
-    from its state, if it keeps one, delivers all rows once the service takes them. Usually broken by a refusal that is
-    logged and forgotten.
+    Without an option the writer must end with a DeliveryError and the row must not be stored; so it is where every row
+    of a request is refused. A successor that starts from its state, if it keeps one, delivers all rows once the service
+    takes them. Usually broken by a refusal that is logged and forgotten.
     """
-    rows, poisoned = trial.rows(3 * trial.batch), {trial.batch + 1}
+    for poisoned in ({trial.batch + 1}, set(range(trial.batch, 2 * trial.batch))):
+        async with trial.fresh() as fresh:
+            await _fails_on(fresh, poisoned)
+
+
+async def _fails_on(trial: Trial, poisoned: set[int]) -> None:
+    rows = trial.rows(3 * trial.batch)
     trial.destination.poison(lambda payload: trial.id_of(payload) in poisoned)
     writer, written, error, states = await _until_failed(trial, rows)
     if not isinstance(error, DeliveryError):
@@ -141,13 +152,19 @@ async def repeats_keep_their_id(trial: Trial) -> None:
     """A request that is sent again after an unknown outcome carries the same id and the same entries; no other does.
 
     By its id a service drops what it has stored before. A new id for a repetition doubles rows there, and an id that
-    another request had before loses them: take ``RequestEntries.id`` as it is. Does not apply where requests carry
-    none.
+    another request had before loses them: take ``RequestEntries.id`` as it is. Single entries fail too, where the
+    service answers for them, and what is sent then is another request. So are those of another writer, whose rows may
+    be equal to these. Does not apply where requests carry none.
     """
     kinds = [Fault.ANSWER_LOST, Fault.DISCONNECTED, Fault.REFUSED]
     fault = next(kind for kind in kinds if kind in trial.destination.supported)
-    delivery = await trial.deliver(trial.rows(4 * trial.batch), [Fault.OK, fault, Fault.OK, fault, fault])
-    delivery.succeeded().nothing_lost()
+    by_index = Fault.PARTLY_FAILED in trial.destination.supported
+    count = 4 * trial.batch
+    # Where the destination drops equal rows, requests with the same rows may well have the same id.
+    rows, more = trial.rows(count), trial.rows(count, first=count if trial.capabilities.idempotent else 0)
+    (await trial.deliver(rows, [Fault.OK, fault, Fault.OK, fault, fault])).succeeded()
+    (await trial.deliver(more, [Step.partly(Fault.PARTLY_FAILED, 0)] * 2 if by_index else [])).succeeded()
+    delivery = (await trial.seen([*rows, *more])).nothing_lost()
     sendings: dict[str, list[SeenRequest]] = defaultdict(list)
     for each in delivery.requests or ():
         if each.id is None:

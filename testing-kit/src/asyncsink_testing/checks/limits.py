@@ -36,7 +36,7 @@ async def batch_entries_limit(trial: Trial) -> None:
     """
     limit = trial.capabilities.max_batch_entries or 0
     delivery = await trial.deliver(trial.rows(3 * limit), extra=_DEFAULTS)
-    delivery.succeeded().arrived()
+    delivery.succeeded().nothing_lost()
     _refuse_larger(trial, limit, "the service takes", "max_batch_size in the sink's `defaults`")
 
 
@@ -84,7 +84,7 @@ async def batch_bytes_limit(trial: Trial) -> None:
         async with trial.fresh() as fresh:
             count = 2 * (limit // _bytes(text) + 1) + 1
             delivery = await fresh.deliver(fresh.rows(count, text=text), extra=_DEFAULTS)
-            delivery.succeeded().arrived()
+            delivery.succeeded().nothing_lost()
             _refuse_heavier(fresh, limit)
 
 

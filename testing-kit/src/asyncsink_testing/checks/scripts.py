@@ -161,9 +161,9 @@ async def _try(trial: Trial, scripts: Sequence[_Script]) -> None:
 
     :raises ConformanceError: what a delivery has to say, with its script
     """
-    extra = {"maxBatchSize": str(scripts[0].batch)}
-    if not trial.subject.in_process and "requestTimeout" in trial.subject.tuning:
-        extra["requestTimeout"] = "5s"  # nothing hangs there, and a machine that stalls must not look like it
+    extra: dict[str, str | None] = {"maxBatchSize": str(scripts[0].batch)}
+    if trial.subject.in_process:
+        extra |= trial.hanging_options
     owner: dict[int, int] = {}
     written: list[Row] = []
     async with trial.fresh() as own, own.writer(extra) as writer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from asyncsink_testing.faults import Fault, Step
 
 _FAULTS = (Fault.THROTTLED, Fault.DISCONNECTED, Fault.REFUSED, Fault.ANSWER_LOST, Fault.OK, *[Fault.FATAL] * 3)
 """What requests meet; one writer is made to work and then to fail."""
+_REFUSALS = frozenset({Fault.POISONED, Fault.REJECTED})
+_TEXT = "parrot-text-5e1c9a"
 _TRIES = 4
 """Sinks that are made until every option is there that a secret needs beside it."""
 
@@ -56,7 +58,8 @@ async def secrets_hidden(trial: Trial) -> None:
     """The value of a secret option is in no repr, in no error and in no log record.
 
     Each secret option gets a value that can be recognised. Options, sink and writer are printed; rows are delivered
-    while requests fail, until the writer fails for good; another finds nobody at the address. Logs are read from level
+    while requests fail, until the writer fails for good; another's rows are refused for what they hold, where the
+    service does that, and one finds nobody at the address. Logs are read from level
     DEBUG on, those of the client library from INFO on. It breaks where options have a ``__repr__`` of their own, where
     a header is logged, and where an error quotes a request.
     """
@@ -76,6 +79,10 @@ async def _judge(secret: _Secret) -> None:
             _print(secret, trial.sink(extra))
             # A service that looks at credentials refuses this one: then its errors are read, which is as well.
             await _deliver(secret, [each for each in _FAULTS if each in trial.destination.supported], extra)
+            if trial.capabilities.rejects_entries and _REFUSALS & trial.destination.supported:
+                async with trial.fresh() as refusing:
+                    refusing.destination.poison(lambda payload: True)
+                    await _deliver(_Secret(refusing, secret.option, secret.value), [], extra)
             async with trial.fresh() as down:
                 pass
             await _deliver(_Secret(down, secret.option, secret.value), [], {**extra, **_end(down)})
@@ -129,3 +136,41 @@ def _end(down: Trial) -> dict[str, str | None]:
     """Options for a destination that is down: its address, and little time."""
     options: dict[str, str | None] = {**down.options()}
     return {**options, "retry.timeout": "50ms", "requestTimeout": "40ms", "retry.initialBackoff": "20ms"}
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------
+
+
+@check("rows-hidden", group="configuration", since="0.1")
+async def rows_hidden(trial: Trial) -> None:
+    """What rows hold is in no error, and in no log record from level INFO on.
+
+    Rows with a text that can be recognised are delivered while requests fail, until the writer fails for good; then
+    they are refused for what they hold, where the service does that. Logs and errors go to places where the data may
+    not. It breaks where a request is logged, and where an error quotes the entry that it is about.
+    """
+    fatal = [each for each in _FAULTS if each in trial.destination.supported]
+    refusals = _REFUSALS & trial.destination.supported if trial.capabilities.rejects_entries else ()
+    with log_lines(trial.capabilities.client_modules) as lines:
+        await _tell_no_row(trial, fatal)
+        if refusals:
+            async with trial.fresh() as fresh:
+                fresh.destination.poison(lambda payload: True)
+                await _tell_no_row(fresh, [])
+    for line in lines:
+        if not line.partition(": ")[0].endswith(" DEBUG"):
+            _no_row(trial, line, "a log record")
+
+
+async def _tell_no_row(trial: Trial, steps: Sequence[Fault]) -> None:
+    delivery = await trial.deliver(trial.rows(3 * trial.batch, text=_TEXT), steps)
+    if delivery.error is not None:
+        _no_row(trial, told(delivery.error), f"a {type(delivery.error).__name__}, or one of its causes")
+
+
+def _no_row(trial: Trial, text: str, where: str) -> None:
+    if found := next((line for line in text.splitlines() if _TEXT in line), None):
+        trial.fail(
+            f"what a row holds stands in {where}: {found[:300]}\nName a row by its place and its code, and keep what "
+            "it holds out of messages and logs"
+        )

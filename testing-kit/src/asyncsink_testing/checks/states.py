@@ -23,10 +23,10 @@ _GROUP = "lifecycle"
 async def snapshot_restore(trial: Trial) -> None:
     """What a closed writer had not delivered its successor delivers, though only bytes are left of it.
 
-    The destination stores some rows and then throttles for ever, and again with one that hangs. The writer's state goes
-    to bytes, the writer is closed, and a new sink's writer starts from the bytes. Nothing may be lost, and nothing
-    doubled that was answered. Look at ``entry_serializer``, at ``writer_state_serializer``, and at what
-    ``create_writer`` does with its states.
+    The destination stores some rows and then throttles for ever, and again with one that hangs. The states of two such
+    writers go to bytes, the writers are closed, and a new sink's writer starts from the bytes of both, as one does that
+    takes over from several. Nothing may be lost, and nothing doubled that was answered. Look at ``entry_serializer``,
+    at ``writer_state_serializer``, and at what ``create_writer`` does with its states.
     """
     for fault in _KEEP:
         if fault in trial.destination.supported:
@@ -35,8 +35,10 @@ async def snapshot_restore(trial: Trial) -> None:
 
 
 async def _restore(trial: Trial, fault: Fault) -> None:
-    rows = trial.rows(5 * trial.batch + 1, text="kept")
-    states = await _states(trial, rows[: trial.batch], rows[trial.batch :], fault)
+    count = 5 * trial.batch + 1
+    rows, states = trial.rows(2 * count), []
+    for own in (rows[:count], rows[count:]):
+        states += await _states(trial, own[: trial.batch], own[trial.batch :], fault)
     serializer = _serializer(trial, trial.sink())
     kept = [(serializer.version, serializer.serialize(state)) for state in states]
     successor = trial.sink()
@@ -101,6 +103,7 @@ async def _kept(trial: Trial) -> list[_Kept]:
     """A writer's state, and entries of it where the sink has a serializer for them."""
     texts = ("", "plain", "ümläut ✓ 漢字 🦜 \x00 \n")
     rows = [trial.rows(1, first=number, text=text)[0] for number, text in enumerate(texts)]
+    rows[-1]["key"] = "schlüssel-鍵"
     fault = next(each for each in _KEEP if each in trial.destination.supported)
     states = await _states(trial, trial.rows(1, first=100), rows, fault)
     return [*_serialized(trial, states)]

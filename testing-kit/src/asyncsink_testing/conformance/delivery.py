@@ -71,7 +71,7 @@ class Delivery:
         return self
 
     def nothing_lost(self, but: Collection[int] = ()) -> Delivery:
-        """Every row that was accepted stands in the destination, except for `but`."""
+        """Every row that was accepted stands in the destination as it was written, except for `but`."""
         stored = set(self.ids)
         lost = [row["id"] for row in self.rows if row["id"] not in stored and row["id"] not in but]
         if lost:
@@ -82,7 +82,7 @@ class Delivery:
         strange = [number for number in stored if number not in {row["id"] for row in self.rows}]
         if strange:
             raise ConformanceError(f"the destination holds rows that the writer did not accept: {shown(strange)}")
-        return self
+        return self.intact()
 
     def nothing_doubled(self) -> Delivery:
         """No row stands there more often than lost answers explain; none twice if that was promised."""
@@ -116,8 +116,8 @@ class Delivery:
             changed = [name for name in expected or {} if expected and row.get(name) != expected[name]]
             if changed:
                 raise ConformanceError(
-                    f"row {row['id']} arrived changed in {', '.join(changed)}: "
-                    "look at the converter, and at how submit_request_entries encodes entries"
+                    f"row {row['id']} arrived changed in {', '.join(changed)}: look at the converter, at how "
+                    "submit_request_entries encodes entries, the second time as the first, and at what requests share"
                 )
         return self
 

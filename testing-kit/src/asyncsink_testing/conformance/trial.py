@@ -34,13 +34,19 @@ TUNING: Mapping[str, str] = {
     "maxInFlightRequests": "3",
     "maxBufferedRequests": "40",
     "maxTimeInBuffer": "50ms",
-    "requestTimeout": "400ms",
+    "requestTimeout": "10s",
     "retry.initialBackoff": "1ms",
     "retry.maxBackoff": "20ms",
     "retry.timeout": "20s",
     "rateLimit": "none",
 }
-"""Options by which retries, deadlines and the age timer come within milliseconds."""
+"""Options by which retries and the age timer come within milliseconds.
+
+Where nothing hangs, a service or a machine that is slow for a moment must not look as if something did: a request that
+is given up although it is answered doubles its rows.
+"""
+
+_HANGING_TIMEOUT = "1s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +106,15 @@ class Trial:
 
     # ---- rows ------------------------------------------------------------------------------------------------
 
-    def rows(self, count: int, *, first: int = 0, keys: int = 0, text: str = "") -> list[Row]:
-        """So many rows with numbers of their own; with `keys` they have that many keys, in turn."""
+    def rows(self, count: int, *, first: int = 0, keys: int = 0, text: str | None = None) -> list[Row]:
+        """So many rows with numbers of their own; with `keys` they have that many keys, in turn.
+
+        :param text: that of every row; by default each has its own, so that one that gets another's can be told
+        """
         numbers = range(first, first + count)
-        return [{"id": n, "key": f"key-{n % keys}" if keys else f"key-{n}", "text": text} for n in numbers]
+        texts = [f"text {n}" if text is None else text for n in numbers]
+        keyed = [f"key-{n % keys}" if keys else f"key-{n}" for n in numbers]
+        return [{"id": n, "key": key, "text": of} for n, key, of in zip(numbers, keyed, texts, strict=True)]
 
     def elements(self, rows: Iterable[Row]) -> list[Any]:
         return [self.subject.element(row) for row in rows]
@@ -123,6 +134,12 @@ class Trial:
         own = {name: value.replace("{endpoint}", endpoint) for name, value in self.subject.options.items()}
         options = {**self.subject.tuning, "maxBatchSize": str(self.batch), **own, **(extra or {})}
         return {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def hanging_options(self) -> dict[str, str | None]:
+        """Options by which a request that hangs is given up soon; none where the author has set a time of their own."""
+        untouched = self.subject.tuning.get("requestTimeout") == TUNING["requestTimeout"]
+        return {"requestTimeout": _HANGING_TIMEOUT} if untouched else {}
 
     def sink(self, extra: Mapping[str, str | None] | None = None) -> Sink[Any, Any, Any, Any]:
         """The connector's sink, found by its name and made of strings, as Spark does."""

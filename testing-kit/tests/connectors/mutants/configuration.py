@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from reference import Entry, ReferenceOptions, ReferenceSink
@@ -173,3 +173,40 @@ class QuotesItsRequests(ReferenceSink):
         except RequestError as error:
             request = f"POST with Authorization: Bearer {self.options.token}"
             raise RequestError(error.code, f"{error.message} ({request})", error.retry_after_s) from error
+
+
+@mutant(fails=["secrets-hidden"])
+class QuotesRefusedRequests(ReferenceSink):
+    """What it says of a refused entry quotes the request, with the header that holds the token."""
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        request = f"POST with Authorization: Bearer {self.options.token}"
+        return RequestResult({at: replace(each, message=request) for at, each in result.failed.items()})
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------
+
+
+@mutant(fails=["rows-hidden"])
+class LogsWhatItSends(ReferenceSink):
+    """It logs every request with all that it holds, for whoever runs it to see that something happens."""
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        logger.info("sending %s", list(entries))
+        return await super().submit_request_entries(entries, client)
+
+
+@mutant(fails=["rows-hidden"])
+class QuotesRefusedRows(ReferenceSink):
+    """What it says of a refused entry is the entry."""
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        return RequestResult({at: replace(each, message=str(entries[at])) for at, each in result.failed.items()})

@@ -23,7 +23,7 @@ class Ascii(ElementConverter[Mapping[str, Any], Entry]):
         return Entry(text, element["key"])
 
 
-@mutant(fails=["payload-intact", "record-limit"])
+@mutant(fails=["payload-intact", "record-limit", "batch-bytes-limit"])
 class LosesCharacters(ReferenceSink):
     """It encodes text in a character set that lacks most characters."""
 
@@ -84,9 +84,11 @@ class FlushRunsOutOfTime(ReferenceSink):
         "byte-backpressure",
         "cancel-in-flight",
         "close-twice",
+        "connections-given-back",
         "delivers-all",
         "delivers-under-load",
         "disconnected",
+        "equal-rows",
         "every-short-script",
         "fatal-stops",
         "flush-waits",
@@ -112,6 +114,7 @@ class FlushRunsOutOfTime(ReferenceSink):
         "repeats-keep-their-id",
         "retry-after",
         "single-file-order",
+        "slow-answer",
         "snapshot-restore",
         "statistics-add-up",
         "throttled",
@@ -136,6 +139,7 @@ class DropsAll(ReferenceSink):
         "byte-backpressure",
         "cancel-in-flight",
         "delivers-all",
+        "equal-rows",
         "every-short-script",
         "flush-waits",
         "long-scripts",
@@ -164,7 +168,30 @@ class _SendsFullBatches(Wrapped):
                 await self.writer.write(*self._waiting.pop(0))
 
 
-@mutant(fails=["delivers-all", "single-file-order"])
+@mutant(fails=["delivers-all"])
+class PutsLoneRowsIfAbsent(ReferenceSink):
+    """It sends a lone row by another call than many, which stores nothing where the key is there already.
+
+    Once an entry has failed it uses the call for many, so that this shows where nothing fails.
+    """
+
+    def __init__(self, *arguments: Any, **values: Any) -> None:
+        super().__init__(*arguments, **values)
+        self.keys: set[str] = set()
+        self.failed = False
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        if len(entries) == 1 and entries[0].key in self.keys and not self.failed:
+            return RequestResult.OK
+        result = await super().submit_request_entries(entries, client)
+        self.keys.update(entry.key for entry in entries)
+        self.failed = self.failed or bool(result.failed)
+        return result
+
+
+@mutant(fails=["delivers-all", "equal-rows", "partial-failure", "partial-throttled", "single-file-order"])
 class KeepsOneOfAKey(ReferenceSink):
     """It makes a request of a dictionary by key, in which a row takes the place of another."""
 
@@ -174,6 +201,19 @@ class KeepsOneOfAKey(ReferenceSink):
         places = {entry.key: index for index, entry in enumerate(entries)}
         result = await super().submit_request_entries(Chosen(entries, [*places.values()]), client)
         return RequestResult({[*places.values()][index]: failure for index, failure in result.failed.items()})
+
+
+@mutant(fails=["equal-rows"])
+class SendsEqualRowsOnce(ReferenceSink):
+    """It makes a set of the entries of a request, and one of two equal ones is lost."""
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        first = {entry: index for index, entry in reversed(list(enumerate(entries)))}
+        places = sorted(first.values())
+        result = await super().submit_request_entries(Chosen(entries, places), client)
+        return RequestResult({places[index]: failure for index, failure in result.failed.items()})
 
 
 @mutant(fails=["delivers-under-load"])
@@ -231,3 +271,30 @@ class CountsWhatItSends(ReferenceSink):
 
     def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
         return _CountsSendings(super().create_writer(context, states))
+
+
+class Floating(ElementConverter[Mapping[str, Any], Entry]):
+    def apply(self, element: Mapping[str, Any], context: WriteContext) -> Entry:
+        return Entry(json.dumps({**element, "id": int(float(element["id"]))}).encode(), element["key"])
+
+
+@mutant(fails=["payload-intact"])
+class CountsInFloats(ReferenceSink):
+    """Its numbers are floats on their way, which lose the last digits of large ones."""
+
+    def converter(self, schema: Schema | None) -> ElementConverter[Mapping[str, Any], Entry]:
+        return Floating()
+
+
+class AsciiKeys(ElementConverter[Mapping[str, Any], Entry]):
+    def apply(self, element: Mapping[str, Any], context: WriteContext) -> Entry:
+        key = element["key"].encode("ascii", "replace").decode()
+        return Entry(json.dumps({**element, "key": key}).encode(), key)
+
+
+@mutant(fails=["payload-intact"])
+class LosesCharactersOfKeys(ReferenceSink):
+    """Its keys are text of another character set than the rest."""
+
+    def converter(self, schema: Schema | None) -> ElementConverter[Mapping[str, Any], Entry]:
+        return AsciiKeys()

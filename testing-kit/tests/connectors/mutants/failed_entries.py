@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import ClassVar
+from hashlib import sha256
+from typing import Any, ClassVar
 
 from reference import Entry, ReferenceSink
 
@@ -81,6 +85,34 @@ class OverlooksThrottledEntries(ReferenceSink):
         return RequestResult({at: each for at, each in result.failed.items() if each.code != codes.THROTTLED})
 
 
+@mutant(fails=["partial-failure", "partial-throttled", "single-file-order"])
+class GroupsByKey(ReferenceSink):
+    """It groups the entries of a request by key, and hands on the indices that the service knows of the groups."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        groups: dict[str, list[int]] = defaultdict(list)
+        for index, entry in enumerate(entries):
+            groups[entry.key].append(index)
+        grouped = Chosen(entries, [index for group in groups.values() for index in group])
+        return await super().submit_request_entries(grouped, client)
+
+
+@mutant(fails=["partial-throttled"])
+class DropsWhatIsThrottledTooOften(ReferenceSink):
+    """It counts how often an entry was throttled, and gives it up after ten times."""
+
+    def __init__(self, *arguments: Any, **values: Any) -> None:
+        super().__init__(*arguments, **values)
+        self.throttles: Counter[bytes] = Counter()
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        throttled = [index for index, failure in result.failed.items() if failure.code == codes.THROTTLED]
+        self.throttles.update(entries[index].payload for index in throttled)
+        over = {index for index in throttled if self.throttles[entries[index].payload] > 10}
+        return RequestResult({at: each for at, each in result.failed.items() if at not in over})
+
+
 @mutant(fails=["long-scripts"])
 class ReadsFourFailures(ReferenceSink):
     """It reads the first page of the failures, which has four of them."""
@@ -97,6 +129,16 @@ class TakesRefusedEntriesForStored(ReferenceSink):
     async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
         result = await super().submit_request_entries(entries, client)
         return RequestResult({at: each for at, each in result.failed.items() if each.code != codes.POISONED})
+
+
+@mutant(fails=["poison-fails"])
+class OverlooksThatAllWereRefused(ReferenceSink):
+    """It looks at an answer's failures beside what was stored, and where nothing was there is nothing to look at."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        refused = [index for index, failure in result.failed.items() if failure.code == codes.POISONED]
+        return RequestResult.OK if len(refused) == len(entries) > 1 else result
 
 
 @mutant(fails=["poison-fails", "record-limit"])
@@ -147,3 +189,35 @@ class NamesAllTheSame(ReferenceSink):
     async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
         sent = Chosen(entries, name="parrot")
         return await super().submit_request_entries(sent, client)
+
+
+@mutant(fails=["repeats-keep-their-id"])
+class CountsItsRequests(ReferenceSink):
+    """Its client counts requests, and the numbers are their ids: those of another writer are the same."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as client:
+            self.numbers: dict[str, str] = {}
+            yield client
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        name = self.numbers.setdefault(entries.id, str(len(self.numbers)))
+        return await super().submit_request_entries(Chosen(entries, name=name), client)
+
+
+@mutant(fails=["repeats-keep-their-id"])
+class NamesByTheFirstEntry(ReferenceSink):
+    """Its id of a request is the key of the first entry, with which another request begins when that has failed."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        return await super().submit_request_entries(Chosen(entries, name=entries[0].key), client)
+
+
+@mutant(fails=["repeats-keep-their-id"])
+class NamesByContent(ReferenceSink):
+    """Its id of a request is a hash of what it holds, so that equal rows count as a repetition."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        name = sha256(b"".join(entry.payload for entry in entries)).hexdigest()
+        return await super().submit_request_entries(Chosen(entries, name=name), client)

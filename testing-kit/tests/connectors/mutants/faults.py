@@ -28,12 +28,17 @@ class CountsFailures(ReferenceSink):
         return self.in_a_row
 
 
+class ReadTimeout(Exception):
+    """What a client library raises, which is no ``TimeoutError``."""
+
+
 # ---- the connection ------------------------------------------------------------------------------------------
 
 
 @mutant(
     fails=[
         "disconnected",
+        "fatal-stops",
         "outage",
         "repeats-keep-their-id",
         "every-short-script",
@@ -115,10 +120,10 @@ class TripsOverHalfAnAnswer(ReferenceSink):
 
 @mutant(fails=["hanging", "long-scripts"])
 class TakesItsDeadlineForAnAnswer(ReferenceSink):
-    """It has a deadline of its own, and does not ask whether that is over."""
+    """It has a deadline of its own, a little before the writer's, and does not ask whether that is over."""
 
     async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
-        with anyio.move_on_after(0.3):
+        with anyio.move_on_after(max(0.5, 0.8 * self.config.request_timeout_s)):
             return await super().submit_request_entries(entries, client)
         return RequestResult.OK
 
@@ -128,10 +133,29 @@ class RepeatsByItself(ReferenceSink):
     """It has a deadline of its own, repeats the request when that is over, and then fails all the same."""
 
     async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
-        with anyio.move_on_after(0.3):
+        with anyio.move_on_after(max(0.5, 0.8 * self.config.request_timeout_s)):
             return await super().submit_request_entries(entries, client)
         await super().submit_request_entries(entries, client)
-        raise TimeoutError("it took longer than 0.3 s")
+        raise TimeoutError("it took too long")
+
+
+@mutant(fails=["slow-answer"])
+class LeavesItsClientsDeadline(ReferenceSink):
+    """Its client library gives up after five seconds, by an exception that nobody told the table of."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        with anyio.move_on_after(5):
+            return await super().submit_request_entries(entries, client)
+        raise ReadTimeout("no answer within 5 s")
+
+
+@mutant(fails=["slow-answer"])
+class RepeatsAfterItsClientsDeadline(ReferenceSink):
+    """Its client library gives up after five seconds, whatever requestTimeout the user sets, and so it never ends."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        with anyio.fail_after(5):
+            return await super().submit_request_entries(entries, client)
 
 
 # ---- answers that concern the whole request ------------------------------------------------------------------
@@ -139,6 +163,7 @@ class RepeatsByItself(ReferenceSink):
 
 @mutant(
     fails=[
+        "connections-given-back",
         "every-short-script",
         "key-order-under-faults",
         "long-scripts",
@@ -229,6 +254,19 @@ class SwallowsFatalAnswers(ReferenceSink):
             return await super().submit_request_entries(entries, client)
         except RequestError as error:
             if error.code == codes.FORBIDDEN:
+                return RequestResult.OK
+            raise
+
+
+@mutant(fails=["fatal-stops"])
+class TakesAFatalRepetitionForStored(ReferenceSink):
+    """It takes every refusal of a repetition to say that the first sending was stored."""
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        try:
+            return await super().submit_request_entries(entries, client)
+        except RequestError as error:
+            if error.code == codes.FORBIDDEN and entries.attempt > 1:
                 return RequestResult.OK
             raise
 

@@ -157,6 +157,64 @@ class LeaksAConnection(ReferenceSink):
             client.disconnect()
 
 
+@mutant(fails=["no-task-left"])
+class LeaksAClientThatFailed(ReferenceSink):
+    """It closes its client in every case but that of an error."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as client:
+            client.connect()
+            try:
+                yield client
+            except Exception:
+                raise
+            except BaseException:
+                client.disconnect()
+                raise
+            client.disconnect()
+
+
+@mutant(fails=["connections-given-back"])
+class LeaksAConnectionForEachRefusal(ReferenceSink):
+    """It does not read the answers of refusals, so that their connections are in use until the client is closed."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as client:
+            self.unread = 0
+            try:
+                yield client
+            finally:
+                for _ in range(self.unread):
+                    client.disconnect()
+
+    async def submit_request_entries(
+        self, entries: RequestEntries[Entry], client: InProcessDestination
+    ) -> RequestResult:
+        try:
+            return await super().submit_request_entries(entries, client)
+        except RequestError:
+            client.connect()
+            self.unread += 1
+            raise
+
+
+@mutant(fails=["cancel-in-flight"])
+class ClosesItsClientSlowly(ReferenceSink):
+    """It gives its client five seconds to end well, whatever the task that it belongs to was told."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[InProcessDestination]:
+        async with super()._connected() as client:
+            try:
+                yield client
+            except anyio.get_cancelled_exc_class():
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(5)
+                raise
+
+
 # ---- a destination that is down, and one that comes back -----------------------------------------------------
 
 

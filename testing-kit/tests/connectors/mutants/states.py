@@ -24,6 +24,14 @@ class IgnoresRestoredStates(ReferenceSink):
         return super().create_writer(context)
 
 
+@mutant(fails=["snapshot-restore"])
+class RestoresOneStateOnly(ReferenceSink):
+    """Its writers start with the first of the states that they are given."""
+
+    def create_writer(self, context: InitContext, states: Sequence[Any] = ()) -> Any:
+        return super().create_writer(context, states[:1])
+
+
 class _StateSerializer(SimpleVersionedSerializer[State]):
     """A state as lines of JSON, the first of them the number of those that follow."""
 
@@ -137,3 +145,20 @@ class DropsAField(ReferenceSink):
     """Its serializer of entries was not told of the key, which came later."""
 
     entry_serializer: ClassVar[Any] = _WithoutKey()
+
+
+class _AsciiKeys(_Packed):
+    def serialize(self, value: Entry) -> bytes:
+        return super().serialize(Entry(value.payload, value.key.encode("ascii", "replace").decode()))
+
+    def deserialize(self, version: int, data: bytes) -> Entry:
+        if len(data) < 4:
+            raise ValueError("the bytes of an entry are damaged")
+        return super().deserialize(version, data)
+
+
+@mutant(fails=["serializer-round-trip"])
+class SerializesAsciiKeys(ReferenceSink):
+    """Its serializer of entries knows fewer characters than a key may have."""
+
+    entry_serializer: ClassVar[Any] = _AsciiKeys()
