@@ -56,6 +56,8 @@ class _Arrival:
 class HttpDestination:
     """A :class:`~asyncsink_testing.Destination` that speaks HTTP on loopback, on real sockets.
 
+    ``ANSWER_CUT`` breaks off in the headers and, the next time, before the last byte of the body, if there is one.
+
     :param entries_of: the payloads in a request, in order
     :param answers: what the API answers
     :param id_of: what tells a repeated request, if the connector sends such a thing
@@ -75,6 +77,7 @@ class HttpDestination:
         self._script = Script()
         self._faults: FaultSource = self._script
         self._is_poison: Callable[[Any], bool] | None = None
+        self._cuts = 0
         self.requests: list[SeenRequest] = []
 
     @classmethod
@@ -175,7 +178,12 @@ class HttpDestination:
         if lost is None or not lost.stored:
             return lost or answers.stored(request)
         answer = answers.stored(request)
-        return replace(answer, answered_bytes=lost.answered_bytes, ending=lost.ending, held=lost.held)
+        answered_bytes = lost.answered_bytes
+        if step.fault is Fault.ANSWER_CUT:
+            self._cuts += 1
+            if answer.body and self._cuts % 2 == 0:
+                answered_bytes = -1  # all but the last byte, so that status and headers tell of nothing wrong
+        return replace(answer, answered_bytes=answered_bytes, ending=lost.ending, held=lost.held)
 
 
 def _asking(reaction: Reaction, retry_after_s: float | None) -> Reaction:

@@ -26,7 +26,7 @@ class Reaction:
     :param stored: whether the request counts as stored
     :param delay_s: seconds before the answer; a client that goes away ends them
     :param held: the answer waits until :meth:`FaultyHttpServer.release` is called, or for ever
-    :param answered_bytes: how much of the answer is sent; None for all of it
+    :param answered_bytes: how much of the answer is sent; None for all of it, and below 0 for all but so many bytes
     :param ending: ``"keep"`` the connection, ``"close"`` it (FIN, without ``Connection: close`` before it), or
         ``"reset"`` it (RST)
     """
