@@ -8,8 +8,8 @@ GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuratio
 """In the order of the specification."""
 
 _MODULES = (
-    "delivery", "faults", "failed_entries", "scripts", "limits", "ordering", "lifecycle", "cancelling", "states",
-    "sharing", "configuration", "secrets_hidden", "packaging", "spark",
+    "delivery", "faults", "failed_entries", "retrying", "scripts", "limits", "backpressure", "ordering", "lifecycle",
+    "cancelling", "states", "sharing", "configuration", "secrets_hidden", "packaging", "spark",
 )  # fmt: skip
 
 

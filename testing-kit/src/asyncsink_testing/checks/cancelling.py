@@ -56,7 +56,7 @@ class _Run:
             group.start_soon(run._write)
             await run.hangs.wait()
             if run.error is None:
-                await trial.arrived(run.seen + 1)
+                await trial.requests_arrived(run.seen + 1)
                 await anyio.sleep(_SETTLE_S)
             run.scope.cancel()
             cancelled_s = anyio.current_time()

@@ -130,7 +130,7 @@ async def age_timer(trial: Trial) -> None:
     async with trial.writer() as writer:
         for number, element in enumerate(trial.elements(rows)):
             await writer.write(element)
-            if not await trial.arrives(number + 1):
+            if not await trial.entries_arrive(number + 1):
                 trial.fail(
                     f"row {number}, alone in the buffer, had not arrived 5 s after it was written, although "
                     f"maxTimeInBuffer is {trial.options().get('maxTimeInBuffer', 'at its default')}: look for a timer "
@@ -154,22 +154,17 @@ async def statistics_add_up(trial: Trial) -> None:
     first, more = trial.rows(3 * trial.batch), trial.rows(trial.batch, first=3 * trial.batch)
     trial.destination.script(steps)
     async with trial.writer() as writer:
-        await _write_all(trial, writer, first)
+        await trial.write(writer, first)
         await writer.flush(end_of_input=True)
         (await trial.seen(first, writer)).nothing_lost()
         await _statistics_agree(trial, writer, len(first), 0)
         if Fault.THROTTLED in supported:
             trial.destination.script([], then=Fault.THROTTLED)
-            await _write_all(trial, writer, more)
+            await trial.write(writer, more)
             await _statistics_agree(trial, writer, len(first), len(more))
             trial.destination.script([])
             await writer.flush(end_of_input=True)
             await _statistics_agree(trial, writer, len(first) + len(more), 0)
-
-
-async def _write_all(trial: Trial, writer: Any, rows: list[dict[str, Any]]) -> None:
-    for element in trial.elements(rows):
-        await writer.write(element)
 
 
 async def _statistics_agree(trial: Trial, writer: Any, acknowledged: int, unacknowledged: int) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import anyio
 
 from asyncsink.context import WriterInitContext
 from asyncsink.errors import AsyncSinkError, DeliveryError
-from asyncsink.sink import SinkWriter
 from asyncsink_testing.conformance.check import check
 from asyncsink_testing.conformance.delivery import shown
 from asyncsink_testing.conformance.known_options import secrets_given
-from asyncsink_testing.conformance.trial import Row, Trial
+from asyncsink_testing.conformance.trial import Trial
 from asyncsink_testing.conformance.watching import rows_left_on_purpose, told
 from asyncsink_testing.faults import Fault
 
@@ -35,9 +31,9 @@ async def close_twice(trial: Trial) -> None:
         with rows_left_on_purpose():
             async with writer:
                 doing = "writing and flushing"
-                await _write(trial, writer, sent)
+                await trial.write(writer, sent)
                 await writer.flush(end_of_input=True)
-                await _write(trial, writer, kept)
+                await trial.write(writer, kept)
                 doing = "the first aclose()"
                 await writer.aclose()
                 doing = "the second aclose()"
@@ -80,7 +76,7 @@ async def reopen_after_failure(trial: Trial) -> None:
     writer, error = sink.create_writer(WriterInitContext(attempt=1), failed.snapshot_state()), None
     try:
         async with writer:
-            await _write(trial, writer, rows[accepted:])
+            await trial.write(writer, rows[accepted:])
     except Exception as raised:
         error = raised
     if error is not None:
@@ -105,7 +101,7 @@ async def destination_down(trial: Trial) -> None:
     writer, error = down.writer({"retry.timeout": "300ms", "requestTimeout": "100ms"}), None
     try:
         async with writer:
-            await _write(down, writer, down.rows(2 * down.batch))
+            await down.write(writer, down.rows(2 * down.batch))
     except Exception as raised:
         error = raised
     if error is None:
@@ -118,8 +114,3 @@ async def destination_down(trial: Trial) -> None:
         )
     if any(secret in told(error) for secret in secrets_given(down)):
         trial.fail(f"the {type(error).__name__} of a destination that is down, or one of its causes, names a secret")
-
-
-async def _write(trial: Trial, writer: SinkWriter[Any, Any, Any], rows: Iterable[Row]) -> None:
-    for element in trial.elements(rows):
-        await writer.write(element)

@@ -17,7 +17,7 @@ _FAULTS = (
 _LATENCIES_S = (0.04, 0.0, 0.02, 0.01)
 
 
-@check("single-file-order", since="0.1")
+@check("single-file-order", since="0.1", sees_requests=True)
 async def single_file_order(trial: Trial) -> None:
     """With one request in flight at a time rows arrive in the order in which they were written.
 

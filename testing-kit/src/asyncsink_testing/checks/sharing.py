@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from asyncsink.context import WriterInitContext
 from asyncsink.errors import AsyncSinkError
-from asyncsink.sink import Sink, SinkWriter
+from asyncsink.sink import Sink
 from asyncsink_testing.conformance.check import check
 from asyncsink_testing.conformance.running import loop_of
 from asyncsink_testing.conformance.trial import Row, Trial
@@ -52,7 +52,7 @@ async def two_event_loops(trial: Trial) -> None:
 async def _send(trial: Trial, sink: Sink[Any, Any, Any, Any], rows: Iterable[Row]) -> None:
     with anyio.fail_after(_LIMIT_S):
         async with sink.create_writer(WriterInitContext()) as writer:
-            await _write(trial, writer, rows)
+            await trial.write(writer, rows)
 
 
 async def _in_another_loop(trial: Trial, sink: Sink[Any, Any, Any, Any], rows: Iterable[Row]) -> None:
@@ -97,9 +97,9 @@ async def many_writers(trial: Trial) -> None:
         async with stays:
             async with sink.create_writer(WriterInitContext(writer_id=1)) as leaves:
                 for one, other in zip(rows[:half], rows[half : 2 * half], strict=True):
-                    await _write(trial, stays, [one])
-                    await _write(trial, leaves, [other])
-            await _write(trial, stays, rows[2 * half :])
+                    await trial.write(stays, [one])
+                    await trial.write(leaves, [other])
+            await trial.write(stays, rows[2 * half :])
     except AsyncSinkError as raised:
         error = raised
     if error is not None:
@@ -108,8 +108,3 @@ async def many_writers(trial: Trial) -> None:
             "writer and is kept on the sink, such as its client"
         )
     (await trial.seen(rows, stays)).nothing_lost().nothing_doubled()
-
-
-async def _write(trial: Trial, writer: SinkWriter[Any, Any, Any], rows: Iterable[Row]) -> None:
-    for element in trial.elements(rows):
-        await writer.write(element)

@@ -86,7 +86,7 @@ async def spark_task_retried(trial: Trial) -> None:
             f"{len(rows)} rows with maxBatchSize = {trial.batch} came in one request, so that no task could fail "
             "half way: look for a batch size of the connector's own"
         )
-    if trial.capabilities.idempotent:
+    if delivery.never_twice:
         delivery.nothing_doubled()
 
 

@@ -63,7 +63,7 @@ async def _states(trial: Trial, stored: Sequence[Row], kept: Sequence[Row], faul
             for element in trial.elements(kept):
                 await writer.write(element)
             if len(kept) >= trial.batch:
-                await trial.arrived(seen + 1)
+                await trial.requests_arrived(seen + 1)
             states = writer.snapshot_state()
             await writer.aclose()
     return states

@@ -57,7 +57,7 @@ class Delivery:
             raise ConformanceError(
                 f"the writer failed with {type(self.error).__name__}: {self.error}\nNothing that happened here is a "
                 "reason to fail: look at the kinds that the sink's ErrorTable gives its errors, and at what "
-                f"submit_request_entries raises.{self._shown_requests()}"
+                f"submit_request_entries raises.{self.shown_requests()}"
             ) from self.error
         return self
 
@@ -66,7 +66,7 @@ class Delivery:
         if not self.received:
             raise ConformanceError(
                 f"none of {len(self.rows)} rows arrived, so nothing can be said of how they did: see to the check "
-                f"'delivers-all' first.{self._shown_requests()}"
+                f"'delivers-all' first.{self.shown_requests()}"
             )
         return self
 
@@ -77,7 +77,7 @@ class Delivery:
         if lost:
             raise ConformanceError(
                 f"{len(lost)} of {len(self.rows)} rows are lost: {shown(lost)}. {self._last_seen(lost[0])}"
-                f"{self._shown_requests()}"
+                f"{self.shown_requests()}"
             )
         strange = [number for number in stored if number not in {row["id"] for row in self.rows}]
         if strange:
@@ -91,7 +91,7 @@ class Delivery:
                 raise ConformanceError(
                     f"row {number} stands in the destination {count} times, and the capabilities promise that none "
                     "does, by `idempotent` or by the guarantee: look at the id by which the service drops what it has "
-                    f"stored before, which must be the same whenever a row is sent again.{self._shown_requests()}"
+                    f"stored before, which must be the same whenever a row is sent again.{self.shown_requests()}"
                 )
             excused = self._unknown_outcomes(number)
             if count > 1 + excused:
@@ -99,7 +99,7 @@ class Delivery:
                     f"row {number} stands in the destination {count} times, and only {excused} requests with it ended "
                     "so that nobody could know whether it was stored: entries of an answered request are sent again "
                     "only if RequestResult.failed names their index. Look at the indices that submit_request_entries "
-                    f"returns, and at what it raises although the service has answered.{self._shown_requests()}"
+                    f"returns, and at what it raises although the service has answered.{self.shown_requests()}"
                 )
         return self
 
@@ -122,20 +122,30 @@ class Delivery:
         return self
 
     def in_order(self, *, by_key: bool = False) -> Delivery:
-        """What arrived did so in the order in which it was written, of each key if `by_key`; repetitions aside."""
+        """What arrived did so in the order in which it was written, of each key if `by_key`; repetitions aside.
+
+        The order of a key is that of the destination, which has to keep it; all rows together have one order only as
+        they arrive, since few services keep it.
+        """
         place = {row["id"]: (at, row["key"] if by_key else "") for at, row in enumerate(self.rows)}
         latest: dict[str, int] = {}
-        for number in dict.fromkeys(self.ids):
+        for number in dict.fromkeys(self.ids if by_key else self._arrivals()):
             at, key = place[number]
             before = latest.get(key, -1)
             if at < before:
                 of_key = f" of {key}" if by_key else ""
                 raise ConformanceError(
                     f"row {number}{of_key} arrived after row {self.rows[before]['id']}{of_key}, which was written "
-                    f"later: look at {_LOOK_AT_KEYS if by_key else _LOOK_AT_ENTRIES}.{self._shown_requests()}"
+                    f"later: look at {_LOOK_AT_KEYS if by_key else _LOOK_AT_ENTRIES}.{self.shown_requests()}"
                 )
             latest[key] = at
         return self
+
+    def _arrivals(self) -> list[int]:
+        """The numbers of the stored rows in the order of their requests."""
+        if self.requests is None:
+            return self.ids
+        return [self._numbers(each)[index] for each in self.requests for index in sorted(each.stored)]
 
     def _numbers(self, request: SeenRequest) -> list[int]:
         return [self.id_of(payload) for payload in request.payloads]
@@ -154,7 +164,7 @@ class Delivery:
             "an entry counts as stored unless RequestResult.failed names its index or an exception is raised."
         )
 
-    def _shown_requests(self) -> str:
+    def shown_requests(self) -> str:
         if self.requests is None:
             return ""
         if not self.requests:

@@ -52,11 +52,12 @@ def loop_of(subject: Subject) -> dict[str, Any]:
 
 
 async def _run(check: Check, subject: Subject) -> None:
-    async with subject.open_destination() as destination:
-        reason = check.not_applicable(subject.capabilities, destination)
-        if reason is not None:
-            raise NotApplicableError(reason)
-        with anyio.move_on_after(check.limit_s) as limit:
+    # The destination as well: its server may wait for a connection that the connector never closes.
+    with anyio.move_on_after(check.limit_s) as limit:
+        async with subject.open_destination() as destination:
+            reason = check.not_applicable(subject.capabilities, destination)
+            if reason is not None:
+                raise NotApplicableError(reason)
             await check.run(Trial(subject, destination))
     if limit.cancelled_caught:
         raise ConformanceError(

@@ -181,7 +181,12 @@ class Trial:
             error = raised
         return await self.seen(rows[:written], writer, error)
 
-    async def arrived(self, count: int) -> None:
+    async def write(self, writer: SinkWriter[Any, Any, Any], rows: Iterable[Row]) -> None:
+        """Write rows one by one."""
+        for element in self.elements(rows):
+            await writer.write(element)
+
+    async def requests_arrived(self, count: int) -> None:
         """Wait until so many requests have arrived; a moment where the destination does not show them.
 
         :raises ConformanceError: they do not come
@@ -198,7 +203,7 @@ class Trial:
                 "batches were written: look for rows that are dropped or held back before a request is made of them"
             )
 
-    async def arrives(self, count: int, within_s: float = 5.0) -> bool:
+    async def entries_arrive(self, count: int, within_s: float = 5.0) -> bool:
         """Whether so many entries come to stand in the destination within this time; returns as soon as they do."""
         with anyio.move_on_after(within_s):
             while True:

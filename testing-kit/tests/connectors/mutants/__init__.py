@@ -20,8 +20,8 @@ from asyncsink import EntryBlock, RequestEntries
 from asyncsink_testing import Capabilities
 
 MODULES = (
-    "delivery", "faults", "failed_entries", "limits", "ordering", "lifecycle", "states", "configuration", "packaging",
-    "spark",
+    "delivery", "faults", "failed_entries", "retrying", "limits", "ordering", "lifecycle", "states", "configuration",
+    "packaging", "spark",
 )  # fmt: skip
 
 SinkT = TypeVar("SinkT", bound=type[ReferenceSink])
