@@ -9,7 +9,7 @@ GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuratio
 
 _MODULES = (
     "delivery", "faults", "failed_entries", "retrying", "scripts", "limits", "backpressure", "ordering", "lifecycle",
-    "cancelling", "states", "sharing", "configuration", "secrets_hidden", "packaging", "spark",
+    "cancelling", "states", "sharing", "configuration", "capabilities", "secrets_hidden", "packaging", "spark",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from reference import Entry, ReferenceOptions, ReferenceSink
+from reference import CAPABILITIES, Entry, ReferenceOptions, ReferenceSink
 
 from asyncsink import ConnectorOptions, InitContext, RequestEntries, RequestResult, WriterOptions, option
 from asyncsink.errors import ConfigurationError, RequestError
@@ -210,3 +210,13 @@ class QuotesRefusedRows(ReferenceSink):
     ) -> RequestResult:
         result = await super().submit_request_entries(entries, client)
         return RequestResult({at: replace(each, message=str(entries[at])) for at, each in result.failed.items()})
+
+
+@mutant(fails=["capabilities-told"], capabilities=replace(CAPABILITIES, keeps_state=False))
+class DeniesItsState(ReferenceSink):
+    """Its author has denied what the checks would have looked at."""
+
+
+@mutant(fails=["capabilities-told"], capabilities=replace(CAPABILITIES, ordering="none", partial_failure=False))
+class DeniesItsOrder(ReferenceSink):
+    """It has keys and answers by entry, and its author says that it has neither."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import ClassVar, Self
 
-from reference import Entry, ReferenceSink
+from reference import CAPABILITIES, Entry, ReferenceSink
 
 from asyncsink import RequestEntries, RequestResult
 from asyncsink.request import ListRequestEntries
@@ -61,7 +61,7 @@ class IgnoresOrdering(ReferenceSink):
         return cls(sink.options, config=replace(sink.config, ordering="none"))
 
 
-@mutant(fails=["key-order-under-faults"])
+@mutant(fails=["key-order-under-faults"], capabilities=replace(CAPABILITIES, atomic_requests=True))
 class ClaimsAtomicRequests(ReferenceSink):
     """It says that its service stores requests whole, and the service answers for single entries."""
 
