@@ -11,12 +11,12 @@ import anyio
 from asyncsink.sink import SinkWriter
 from asyncsink_testing.conformance.check import NotApplicableError, check
 from asyncsink_testing.conformance.trial import Row, Trial
-from asyncsink_testing.conformance.watching import live_tasks, task_name
+from asyncsink_testing.conformance.watching import live_tasks, task_name, until
 from asyncsink_testing.faults import Fault
 
 _MORE_THAN_FITS = 200
 """Rows that no buffer of these options holds, so that a write waits."""
-_SETTLE_S, _END_S, _POLL_S = 0.02, 5.0, 0.005
+_SETTLE_S, _END_S = 0.02, 5.0
 _AT_ONCE_S = 3.0
 """Seconds that are no wait yet, on a machine that stalls."""
 _REFUSALS = 12
@@ -75,8 +75,7 @@ class _Run:
             self.hangs.set()
 
     async def _write_all(self) -> None:
-        for element in self.trial.elements(self.answered):
-            await self.writer.write(element)
+        await self.trial.write(self.writer, self.answered)
         await self.writer.flush(end_of_input=True)
         self.trial.destination.script([], then=Fault.HANGING)
         self.seen = len(self.trial.destination.requests or ())
@@ -136,7 +135,7 @@ async def _judge_counts(run: _Run) -> None:
     if acknowledged > stored:
         run.trial.fail(
             f"the cancelled writer counts {acknowledged} rows as acknowledged, and {stored} are stored: a request "
-            " that is cut has no answer. Look for a submit_request_entries that catches its cancellation"
+            "that is cut has no answer. Look for a submit_request_entries that catches its cancellation"
         )
 
 
@@ -183,8 +182,7 @@ async def connections_given_back(trial: Trial) -> None:
     rows = trial.rows(trial.batch)
     trial.destination.script([fault] * _REFUSALS)
     async with trial.writer() as writer:
-        for element in trial.elements(rows):
-            await writer.write(element)
+        await trial.write(writer, rows)
         await writer.flush(end_of_input=True)
         count = trial.destination.open_connections
     if count is None:
@@ -199,9 +197,7 @@ async def connections_given_back(trial: Trial) -> None:
 
 async def _ended(trial: Trial, before: set[Any], how: str) -> None:
     """See that tasks and connections end; a peer may need a moment to see that a connection is closed."""
-    with anyio.move_on_after(_END_S):
-        while live_tasks() - before or trial.destination.open_connections:  # noqa: ASYNC110 - nobody tells
-            await anyio.sleep(_POLL_S)
+    await until(lambda: not (live_tasks() - before or trial.destination.open_connections), _END_S)
     if count := trial.destination.open_connections:
         trial.fail(
             f"the writer was {how}, and {count} of its connections are still open: look for a connect() that does not "

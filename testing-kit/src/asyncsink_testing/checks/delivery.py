@@ -93,8 +93,7 @@ async def flush_waits(trial: Trial) -> None:
     rows = trial.rows(2 * trial.batch + 1)
     trial.destination.script([], then=Fault.SLOW)
     async with trial.writer() as writer:
-        for element in trial.elements(rows):
-            await writer.write(element)
+        await trial.write(writer, rows)
         await writer.flush(end_of_input=True)
         (await trial.seen(rows, writer)).nothing_lost()
 

@@ -55,13 +55,11 @@ async def _states(trial: Trial, stored: Sequence[Row], kept: Sequence[Row], faul
     trial.destination.script([])
     with rows_left_on_purpose():
         async with trial.writer({"requestTimeout": "60s"}) as writer:
-            for element in trial.elements(stored):
-                await writer.write(element)
+            await trial.write(writer, stored)
             await writer.flush(end_of_input=True)
             trial.destination.script([], then=fault)
             seen = len(trial.destination.requests or ())
-            for element in trial.elements(kept):
-                await writer.write(element)
+            await trial.write(writer, kept)
             if len(kept) >= trial.batch:
                 await trial.requests_arrived(seen + 1)
             states = writer.snapshot_state()

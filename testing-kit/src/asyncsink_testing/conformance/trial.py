@@ -17,6 +17,7 @@ from asyncsink_testing.conformance.capabilities import Capabilities
 from asyncsink_testing.conformance.check import ConformanceError
 from asyncsink_testing.conformance.delivery import Delivery
 from asyncsink_testing.conformance.destination import Destination
+from asyncsink_testing.conformance.watching import until
 from asyncsink_testing.faults import Fault, Step
 
 if TYPE_CHECKING:
@@ -194,10 +195,7 @@ class Trial:
         if self.destination.requests is None:
             await anyio.sleep(_MOMENT_S)
             return
-        with anyio.move_on_after(_ARRIVE_S) as limit:
-            while len(self.destination.requests or ()) < count:  # noqa: ASYNC110 - not every destination can tell
-                await anyio.sleep(_POLL_S)
-        if limit.cancelled_caught:
+        if not await until(lambda: len(self.destination.requests or ()) >= count, _ARRIVE_S):
             self.fail(
                 f"no more than {len(self.destination.requests or ())} of {count} requests have arrived, though full "
                 "batches were written: look for rows that are dropped or held back before a request is made of them"

@@ -1,4 +1,4 @@
-"""What checks look at beside the destination: tasks, log records, the text of errors."""
+"""What checks look at beside the destination, and wait for: tasks, log records, the text of errors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import asyncio
 import logging
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import anyio
+
+_POLL_S = 0.002
+
+
+async def until(holds: Callable[[], bool], within_s: float) -> bool:
+    """Whether something comes to hold within so many seconds, of which nobody tells; returns as soon as it does."""
+    with anyio.move_on_after(within_s):
+        while not holds():  # noqa: ASYNC110 - there is no event to wait for
+            await anyio.sleep(_POLL_S)
+        return True
+    return False
 
 
 @contextmanager
