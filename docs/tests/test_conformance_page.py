@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from inspect import getdoc
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from asyncsink_testing.conformance import Check, all_checks
 
-DOCS = Path(__file__).resolve().parent.parent
+from .scripts import DOCS, reference_script
+
 PAGE = DOCS / "conformance.md"
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("checks_page", DOCS / "reference" / "checks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_is_what_the_checks_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == generator().page(), "run python docs/reference/checks.py"
+    assert PAGE.read_text(encoding="utf-8") == reference_script("checks").page(), "run python docs/reference/checks.py"
 
 
 def test_every_check_has_one_numbered_paragraph() -> None:

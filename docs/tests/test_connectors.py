@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-DOCS = Path(__file__).resolve().parent.parent
+from .scripts import DOCS, reference_script
+
 README = DOCS.parent / "README.md"
 
-
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("connectors_table", DOCS / "reference" / "connectors.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-MADE = generator()
+MADE = reference_script("connectors")
 
 
 def check(outcome: str, level: str = "required", group: str = "delivery") -> dict[str, str]:

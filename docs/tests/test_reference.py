@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from asyncsink import OptionInfo, WriterOptions, parse_options
 from asyncsink.plugins import available, load_options
 
-DOCS = Path(__file__).resolve().parent.parent
+from .scripts import DOCS, reference_script
+
 SAMPLES = {"string": "text", "integer": "7", "number": "1.5", "boolean": "true", "duration": "30", "size": "4096"}
-
-
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "reference" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def rows() -> list[tuple[str, OptionInfo, str]]:
@@ -42,7 +31,7 @@ def read(connector: str, key: str, value: str) -> object:
 
 
 def test_the_page_is_what_the_generator_makes() -> None:
-    made = generator().page()
+    made = reference_script("generate").page()
     page = (DOCS / "reference" / "options.md").read_text()
     assert page == made, "run: python docs/reference/generate.py"
 
