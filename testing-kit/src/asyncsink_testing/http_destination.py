@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import anyio
 
 from asyncsink_testing.conformance.destination import SeenRequest
+from asyncsink_testing.conformance.scripted import Scripted
 from asyncsink_testing.destination import Received
-from asyncsink_testing.faults import Fault, FaultSource, PoisonedEntries, Script, Step
+from asyncsink_testing.faults import Fault, Step
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
 
 EntriesOf = Callable[[HttpRequest], Sequence[Any]]
@@ -53,7 +54,7 @@ class _Arrival:
     scope: None = None
 
 
-class HttpDestination:
+class HttpDestination(Scripted):
     """A :class:`~asyncsink_testing.Destination` that speaks HTTP on loopback, on real sockets.
 
     ``ANSWER_CUT`` breaks off in the headers and, the next time, before the last byte of the body, if there is one.
@@ -72,11 +73,9 @@ class HttpDestination:
         received: Callable[[], Awaitable[Sequence[Any]]] | None = None,
     ) -> None:
         self._entries_of, self._answers, self._id_of = entries_of, answers or HttpAnswers(), id_of
+        super().__init__(by_index=self._answers.partly is not None)
         self._received = received
         self._server = FaultyHttpServer(self._react)
-        self._script = Script()
-        self._faults: FaultSource = self._script
-        self._is_poison: Callable[[Any], bool] | None = None
         self._cuts = 0
         self.requests: list[SeenRequest] = []
 
@@ -116,19 +115,6 @@ class HttpDestination:
     def open_connections(self) -> int:
         return self._server.open_connections
 
-    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
-        self._script = Script(steps, then)
-        self._set_faults()
-
-    def poison(self, is_poison: Callable[[Any], bool]) -> None:
-        self._is_poison = is_poison
-        self._set_faults()
-
-    def _set_faults(self) -> None:
-        self._faults = self._script
-        if self._is_poison is not None:
-            self._faults = PoisonedEntries(self._script, self._answers.partly is not None, self._is_poison)
-
     async def received(self) -> Sequence[Received]:
         if self._received is not None:
             return [Received(payload, "") for payload in await self._received()]
@@ -142,7 +128,7 @@ class HttpDestination:
         entries = tuple(self._entries_of(request))
         now_s = anyio.current_time()
         arrival: Any = _Arrival(entries, now_s)
-        step = self._faults.next_step(arrival)
+        step = self.next_step(arrival)
         failed = self._failed(step, len(entries))
         reaction = self._reaction(step, failed, request)
         stored = frozenset(set(range(len(entries))) - failed.keys()) if reaction.stored else frozenset()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
 from asyncsink_testing.conformance.destination import SeenRequest
+from asyncsink_testing.conformance.scripted import Scripted
 from asyncsink_testing.destination import FakeDestination, Received
-from asyncsink_testing.faults import Fault, PoisonedEntries, Script, Step
+from asyncsink_testing.faults import Fault
 from asyncsink_testing.history import RequestEnded
 
 
-class InProcessDestination:
+class InProcessDestination(Scripted):
     """A :class:`~asyncsink_testing.Destination` over :class:`FakeDestination`, found by its endpoint.
 
     A connector's options are strings, so its client looks up ``InProcessDestination.at(endpoint)`` and hands each
@@ -29,12 +30,10 @@ class InProcessDestination:
     _numbers: ClassVar[Iterator[int]] = count(1)
 
     def __init__(self, payload_of: Callable[[Any], Any] = lambda entry: entry, *, partial: bool = True) -> None:
-        self.model = FakeDestination()
+        super().__init__(partial, payload_of)
+        self.model = FakeDestination(self)
         self.endpoint = f"in-process-{next(self._numbers)}"
         self.open_connections = 0
-        self._payload_of, self._partial = payload_of, partial
-        self._script = Script()
-        self._is_poison: Callable[[Any], bool] | None = None
 
     @classmethod
     @contextmanager
@@ -69,7 +68,7 @@ class InProcessDestination:
 
     @property
     def supported(self) -> frozenset[Fault]:
-        return frozenset(fault for fault in Fault if self._partial or not fault.by_index)
+        return frozenset(fault for fault in Fault if self._by_index or not fault.by_index)
 
     @property
     def requests(self) -> Sequence[SeenRequest]:
@@ -93,20 +92,6 @@ class InProcessDestination:
     def ended(self) -> int:
         """Requests that have ended, answered or not."""
         return len(self.model.history.of(RequestEnded))
-
-    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
-        self._script = Script(steps, then)
-        self._set_faults()
-
-    def poison(self, is_poison: Callable[[Any], bool]) -> None:
-        self._is_poison = is_poison
-        self._set_faults()
-
-    def _set_faults(self) -> None:
-        is_poison, payload_of = self._is_poison, self._payload_of
-        self.model.faults = self._script
-        if is_poison is not None:
-            self.model.faults = PoisonedEntries(self._script, self._partial, lambda each: is_poison(payload_of(each)))
 
     async def received(self) -> Sequence[Received]:
         return [replace(each, payload=self._payload_of(each.payload)) for each in self.model.received]
