@@ -19,6 +19,27 @@ from mutants import Chosen, mutant
 Entries = RequestEntries[Entry]
 
 
+class Overlooks(ReferenceSink):
+    """Does not see the failures with one code; the base of some mutants."""
+
+    code: ClassVar[str]
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        return RequestResult({at: each for at, each in result.failed.items() if each.code != self.code})
+
+
+class OverlooksWhatIsAll(ReferenceSink):
+    """Does not see the failures with one code where all entries of a request have it; the base of some mutants."""
+
+    code: ClassVar[str]
+
+    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
+        result = await super().submit_request_entries(entries, client)
+        found = [index for index, failure in result.failed.items() if failure.code == self.code]
+        return RequestResult.OK if len(found) == len(entries) > 1 else result
+
+
 @mutant(
     fails=[
         "partial-failure",
@@ -67,22 +88,17 @@ class CountsFromOne(ReferenceSink):
 
 
 @mutant(fails=["partial-failure", "long-scripts"])
-class OverlooksThatAllFailed(ReferenceSink):
+class OverlooksThatAllFailed(OverlooksWhatIsAll):
     """It reads the failures of a request beside what was stored of it, and finds none where nothing was."""
 
-    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
-        result = await super().submit_request_entries(entries, client)
-        internal = [index for index, failure in result.failed.items() if failure.code == codes.INTERNAL]
-        return RequestResult.OK if len(internal) == len(entries) > 1 else result
+    code = codes.INTERNAL
 
 
 @mutant(fails=["partial-throttled", "long-scripts"])
-class OverlooksThrottledEntries(ReferenceSink):
+class OverlooksThrottledEntries(Overlooks):
     """It looks for the codes of errors among the entries, and being throttled is none to it."""
 
-    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
-        result = await super().submit_request_entries(entries, client)
-        return RequestResult({at: each for at, each in result.failed.items() if each.code != codes.THROTTLED})
+    code = codes.THROTTLED
 
 
 @mutant(fails=["partial-failure", "partial-throttled", "single-file-order"])
@@ -123,22 +139,17 @@ class ReadsFourFailures(ReferenceSink):
 
 
 @mutant(fails=["poison-fails", "poison-dropped"])
-class TakesRefusedEntriesForStored(ReferenceSink):
+class TakesRefusedEntriesForStored(Overlooks):
     """It logs which entries the service refused, and goes on."""
 
-    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
-        result = await super().submit_request_entries(entries, client)
-        return RequestResult({at: each for at, each in result.failed.items() if each.code != codes.POISONED})
+    code = codes.POISONED
 
 
 @mutant(fails=["poison-fails"])
-class OverlooksThatAllWereRefused(ReferenceSink):
+class OverlooksThatAllWereRefused(OverlooksWhatIsAll):
     """It looks at an answer's failures beside what was stored, and where nothing was there is nothing to look at."""
 
-    async def submit_request_entries(self, entries: Entries, client: InProcessDestination) -> RequestResult:
-        result = await super().submit_request_entries(entries, client)
-        refused = [index for index, failure in result.failed.items() if failure.code == codes.POISONED]
-        return RequestResult.OK if len(refused) == len(entries) > 1 else result
+    code = codes.POISONED
 
 
 @mutant(fails=["poison-fails", "record-limit"])
