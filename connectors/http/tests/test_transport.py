@@ -21,6 +21,7 @@ from asyncsink import RequestError
 from asyncsink_http import HttpOptions
 from asyncsink_http.transport import HttpAnswer, SlotTransport
 from asyncsink_testing import FaultyHttpServer, Reaction
+from asyncsink_testing.conformance.watching import until
 
 pytestmark = pytest.mark.anyio
 
@@ -130,6 +131,18 @@ async def test_a_cancelled_request_gives_up_its_connection() -> None:
         assert transport.connections == 0
         assert (await transport.send(b"[2]", {})).status == 200
         assert server.connections == 2
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # it is asyncio's way to connect that has once left some open
+@pytest.mark.parametrize("moment", range(16))
+async def test_a_request_cancelled_while_it_connects_leaves_no_connection_open(moment: int) -> None:
+    async with FaultyHttpServer() as server:
+        async with SlotTransport(HttpOptions(url=server.url)) as transport, anyio.create_task_group() as group:
+            group.start_soon(send_at_once, transport, 1)
+            for _ in range(moment):
+                await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        assert await until(lambda: not server.open_connections, within_s=5)
 
 
 async def test_the_beginning_of_an_endless_answer_is_read() -> None:
