@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -175,6 +176,17 @@ def test_any_class_with_the_methods_is_a_block() -> None:
 def test_a_block_needs_a_size_for_each_entry() -> None:
     with pytest.raises(ValueError, match="a ListBlock of 2 entries was given 1 sizes; give one for each"):
         ListBlock(["a", "b"], [1])
+
+
+@given(models(), st.integers(-99, 99))
+def test_a_block_of_offsets_from_anywhere_is_one_of_their_sizes(model: Model, first: int) -> None:
+    entries, sizes = model
+    check(ListBlock.of_offsets(entries, list(accumulate(sizes, initial=first))), model)
+
+
+def test_a_block_needs_an_offset_for_each_entry_and_one_more() -> None:
+    with pytest.raises(ValueError, match="a ListBlock of 2 entries was given 2 offsets; give one more"):
+        ListBlock.of_offsets(["a", "b"], [0, 1])
 
 
 def test_a_block_without_keys_and_routes_has_none_after_slice_and_take() -> None:

@@ -79,12 +79,26 @@ class ListBlock(Generic[EntryT]):
     ) -> None:
         if len(sizes) != len(entries):
             raise ValueError(f"a ListBlock of {len(entries)} entries was given {len(sizes)} sizes; give one for each")
-        self._entries = entries
-        self._offsets = list(accumulate(sizes, initial=0))
-        self._keys = keys
-        self._routes = routes
-        self._start = 0
-        self._stop = len(entries)
+        self._offsets: Sequence[int] = list(accumulate(sizes, initial=0))
+        self._entries, self._keys, self._routes = entries, keys, routes
+        self._start, self._stop = 0, len(entries)
+
+    @classmethod
+    def of_offsets(
+        cls,
+        entries: Sequence[EntryT],
+        offsets: Sequence[int],
+        keys: Sequence[Hashable | None] | None = None,
+        routes: Routes | None = None,
+    ) -> ListBlock[EntryT]:
+        """A block of entries whose sizes have been summed up: where each begins, from anywhere, and the last ends."""
+        if len(offsets) != len(entries) + 1:
+            raise ValueError(f"a ListBlock of {len(entries)} entries was given {len(offsets)} offsets; give one more")
+        block = cls.__new__(cls)
+        block._offsets = offsets
+        block._entries, block._keys, block._routes = entries, keys, routes
+        block._start, block._stop = 0, len(entries)
+        return block
 
     def __len__(self) -> int:
         return self._stop - self._start

@@ -33,9 +33,16 @@ class BlockMaker:
 
     def make(self, entries: Sequence[Any], sizes: Sequence[int] | None = None) -> ListBlock[Any]:
         """A block of these entries; measured unless their sizes are known."""
+        given = self._sink.sizes(entries) if sizes is None else sizes
+        return ListBlock(entries, given, *self._keys_and_routes(entries))
+
+    def of_offsets(self, entries: Sequence[Any], offsets: Sequence[int]) -> ListBlock[Any]:
+        """A block of entries that have been measured: where each begins, and where the last one ends."""
+        return ListBlock.of_offsets(entries, offsets, *self._keys_and_routes(entries))
+
+    def _keys_and_routes(self, entries: Sequence[Any]) -> tuple[Sequence[Hashable | None] | None, Routes | None]:
         keys = [*map(self._sink.key_of, entries)] if self.keyed else None
-        routes = self._routes(entries) if self.routed else None
-        return ListBlock(entries, self._sink.sizes(entries) if sizes is None else sizes, keys, routes)
+        return keys, self._routes(entries) if self.routed else None
 
     def keys_of(self, block: EntryBlock[Any]) -> Sequence[Hashable | None]:
         """The key of each entry: those that the block was made with, or what the sink says."""

@@ -15,17 +15,18 @@ class OpenTail:
     write looks at two numbers only. Everything else that reads the engine's counts closes the tail first.
 
     :ivar room: entries that may still come before the tail has to be closed; 0 while it is closed
-    :ivar bytes_left: bytes, likewise; an entry that needs all of them, or more, has to be looked at
+    :ivar offset: bytes, likewise, but counted up to 0; an entry that brings it there, or beyond, has to be looked at
+    :ivar offsets: what the offset was before each entry, and what it is: a block takes them as they are
     :ivar numbered: elements of the writer that have a number and are not in the tail
     """
 
-    __slots__ = ("_engine", "_size", "bytes_left", "entries", "numbered", "room", "sizes")
+    __slots__ = ("_engine", "entries", "numbered", "offset", "offsets", "room")
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.entries: list[Any] = []
-        self.sizes: list[int] = []
-        self.room = self.bytes_left = self._size = self.numbered = 0
+        self.offsets: list[int] = [0]
+        self.room = self.offset = self.numbered = 0
 
     @property
     def next_number(self) -> int:
@@ -45,7 +46,8 @@ class OpenTail:
         self.room = min(room, config.max_buffered_requests - engine.waiting_count)
         # No more than a record may have: a write that finds its entry to fit need not ask whether it is too large.
         left = config.max_buffered_size_in_bytes - engine.size_in_bytes
-        self.bytes_left = self._size = min(size, left, config.max_record_size_in_bytes)
+        self.offset = -min(size, left, config.max_record_size_in_bytes)
+        self.offsets = [self.offset]
         engine.time.arm()
 
     def append(self, entry: Any, size: int) -> None:
@@ -54,17 +56,16 @@ class OpenTail:
         """
         self.numbered -= 1
         self.entries.append(entry)
-        self.sizes.append(size)
-        self.bytes_left -= size
+        self.offset += size
+        self.offsets.append(self.offset)
         self.room -= 1
 
     def close(self) -> int:
         """Hand the entries to the engine as a block; the number of them."""
-        entries, sizes = self.entries, self.sizes
-        size = self._size - self.bytes_left
-        self.room = self.bytes_left = self._size = 0
+        entries, offsets = self.entries, self.offsets
+        self.room = self.offset = 0
         if entries:
             self.numbered += len(entries)
-            self.entries, self.sizes = [], []
-            self._engine.add(self._engine.maker.make(entries, sizes), size)
+            self.entries, self.offsets = [], [0]
+            self._engine.add(self._engine.maker.of_offsets(entries, offsets), offsets[-1] - offsets[0])
         return len(entries)

@@ -213,13 +213,13 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             await self._refuse(self._intake.refused(element, self._intake.offer(1, context), error))
             return
         size = self._size_of(entry)
-        left = tail.bytes_left - size
-        if left <= 0:
+        offset = tail.offset + size
+        if offset >= 0:
             await self._append_last(entry, size, self._intake.offer(1, context))
             return
         tail.entries.append(entry)
-        tail.sizes.append(size)
-        tail.bytes_left = left
+        tail.offsets.append(offset)
+        tail.offset = offset
         tail.room = room = room - 1
         if not room:
             self._engine.plan()
