@@ -228,8 +228,9 @@ class Ledger:
             tracked.certain = True
             if tracked.unsendable:
                 drops = self.config.on_rejected == "drop"
-                # When it was given up nobody can tell: at the earliest when it was offered, and the call has waited.
-                progress_s = max(self.progress_s, tracked.since_s)
+                # To drop what was never sent is no progress. When a letter was written nobody can tell: at the
+                # earliest when its element was offered, and the call has waited.
+                progress_s = self.progress_s if drops else max(self.progress_s, tracked.since_s)
                 self.move(tracked, Place.DROPPED if drops else Place.DEAD_LETTERED, now_s)
                 self.progress_s = progress_s
             elif tracked.place is Place.OFFERED:
