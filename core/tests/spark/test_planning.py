@@ -87,7 +87,7 @@ def test_complete_can_be_allowed_for_streams_alone(site: Path, key: str) -> None
     assert planned({key: "true"}, overwrite=True, streaming=True).connector == "toy"
     with pytest.raises(ConfigurationError, match="outputMode 'complete'"):
         planned({key: "false"}, overwrite=True, streaming=True)
-    with pytest.raises(ConfigurationError, match=r"'allowComplete' = 'perhaps' must be true or false"):
+    with pytest.raises(ConfigurationError, match=f"'{key}' = 'perhaps' must be true or false"):
         planned({key: "perhaps"}, overwrite=True, streaming=True)
     with pytest.raises(ConfigurationError, match=rf"option '{key}' is not known"):
         planned({key: "true"})

@@ -12,11 +12,10 @@ from pyspark.sql.types import StructType
 from asyncsink.async_sink import AsyncSink
 from asyncsink.context import Schema
 from asyncsink.errors import ConfigurationError, ConnectorLoadError
-from asyncsink.options.names import folded
+from asyncsink.options import parse_options
+from asyncsink.options.door import DoorOptions
 from asyncsink.plugins import load_sink
 from asyncsink.spark.columns import schema_of
-
-_ALLOW_COMPLETE = "allowComplete"
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,7 @@ class Plan:
     :param run_id: names a batch job in the idempotency ids of its rows. Made once for each write and pickled with it,
         so that a repeated task gives its rows the same ids
     :param streaming: whether this is a micro-batch of a streaming query, which has an id of its own
+    :param door: the options that are not the sink's
     """
 
     connector: str
@@ -33,6 +33,7 @@ class Plan:
     schema: Schema
     run_id: str
     streaming: bool
+    door: DoorOptions
 
 
 def plan(connector: str, options: Mapping[str, str], struct: StructType, *, overwrite: bool, streaming: bool) -> Plan:
@@ -43,39 +44,70 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
     :raises ConfigurationError: an option is unknown, missing or breaks its rule; or the mode would replace rows
     :raises SchemaError: a column is missing or of a type that the sink, or any sink, cannot take
     """
-    allowed, rest = _split_options(options, streaming)
-    if overwrite and not allowed:
-        raise ConfigurationError(_overwrite_message(connector, streaming))
+    door, rest = DoorOptions.split(options)
+    _check_door(door, streaming)
+    _check_mode(connector, door, overwrite=overwrite, streaming=streaming)
+    return _planned(connector, _sink(connector, rest), door, struct, streaming=streaming)
+
+
+def plan_sink(
+    name: str,
+    sink: AsyncSink[Any, Any, Any],
+    options: Mapping[str, str],
+    struct: StructType,
+    *,
+    overwrite: bool,
+    streaming: bool,
+) -> Plan:
+    """Like :func:`plan`, for a sink that a program has made: its options are in it, and `options` are the door's.
+
+    :param name: of the sink, in messages and in the ledger
+    """
+    door, rest = DoorOptions.split(options)
+    parse_options(rest)
+    _check_door(door, streaming)
+    _check_mode(name, door, overwrite=overwrite, streaming=streaming)
+    return _planned(name, sink, door, struct, streaming=streaming)
+
+
+def _planned(
+    connector: str, sink: AsyncSink[Any, Any, Any], door: DoorOptions, struct: StructType, *, streaming: bool
+) -> Plan:
+    schema = schema_of(struct)
+    sink.converter(schema)
+    return Plan(connector, sink, schema, uuid4().hex, streaming, door)
+
+
+def _sink(connector: str, options: Mapping[str, str]) -> AsyncSink[Any, Any, Any]:
     kind = load_sink(connector)
     if not issubclass(kind, AsyncSink):
         raise ConnectorLoadError(
             f"connector {connector!r} has the sink {kind.__qualname__}, which is no AsyncSink; Spark can write to "
             "those only, so use it from a program"
         )
-    sink = kind.from_options(rest)
-    schema = schema_of(struct)
-    sink.converter(schema)
-    return Plan(connector, sink, schema, uuid4().hex, streaming)
+    return kind.from_options(options)
 
 
-def _split_options(options: Mapping[str, str], streaming: bool) -> tuple[bool, dict[str, str]]:
-    """Whether ``complete`` is allowed, and the options that are not the door's own. Batch jobs do not know it."""
-    allowed, rest = False, {}
-    for key, value in options.items():
-        if streaming and folded(key) == folded(_ALLOW_COMPLETE):
-            if value.strip().lower() not in ("true", "false"):
-                raise ConfigurationError(f"option {_ALLOW_COMPLETE!r} = {value!r} must be true or false")
-            allowed = value.strip().lower() == "true"
-        else:
-            rest[key] = value
-    return allowed, rest
+def _check_door(door: DoorOptions, streaming: bool) -> None:
+    """Refuse an option that would have no effect, so that nobody relies on it."""
+    if streaming and door.state_location is not None:
+        raise ConfigurationError("option 'stateLocation' is for batch jobs; for a stream use ledgerLocation")
+    if not streaming and door.ledger_location is not None:
+        raise ConfigurationError("option 'ledgerLocation' is for streams; for a batch job use stateLocation")
+    if not streaming and door.allow_complete:
+        raise ConfigurationError("option 'allowComplete' is for streams; use mode('append') for a batch job")
+
+
+def _check_mode(connector: str, door: DoorOptions, *, overwrite: bool, streaming: bool) -> None:
+    if overwrite and not door.allow_complete:
+        raise ConfigurationError(_overwrite_message(connector, streaming))
 
 
 def _overwrite_message(connector: str, streaming: bool) -> str:
     if streaming:
         return (
             f"outputMode 'complete' would send the whole result to {connector!r} again with each micro-batch, and "
-            f"nothing would be replaced there; use outputMode('append'), or set option {_ALLOW_COMPLETE!r} = true if "
+            f"nothing would be replaced there; use outputMode('append'), or set option 'allowComplete' = true if "
             "that is what you want"
         )
     return f"mode 'overwrite' would have to replace what {connector!r} holds, and it can only add; use mode('append')"
