@@ -94,6 +94,19 @@ def test_the_table_says_whether_a_goal_is_met(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("most_above", "verdict"), [(30.0, "met"), (19.0, "MISSED")])
+def test_a_goal_may_be_a_difference_in_the_figures_own_unit(
+    most_above: float, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The median of the rounds' own differences; that of the medians is 10.
+    compared = compare("commit", [120.0, 100.0, 150.0], "peer", [100.0, 110.0, 120.0], unit="ms", most_above=most_above)
+    report([compared], tmp_path / "figures.json")
+    assert f"+20.0 ms, goal at most +{most_above:.0f}: {verdict}\n" in capsys.readouterr().out
+    [written] = json.loads((tmp_path / "figures.json").read_text())
+    assert set(written) == KEYS | {"difference", "most_above"}
+    assert (written["difference"], written["most_above"], written["goal"]) == (20.0, most_above, None)
+
+
 def test_every_benchmark_takes_a_json_file_and_a_number_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["bench", "--json", "out.json"])
     options = arguments("times something", rounds=7)

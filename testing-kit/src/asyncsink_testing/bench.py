@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 Run = Callable[[], float]
 """Does the work once and returns its figure, such as ns per entry."""
@@ -26,6 +27,8 @@ class Comparison:
     :param ratio: the median of each round's own ratio; above 1 means that ours is better
     :param goal: the ratio that is wanted, or None if there is nothing to reach
     :param spread: the quartiles of the rounds' ratios
+    :param difference: the median of each round's own difference, ours less the peer's; None unless it is what counts
+    :param most_above: the difference that is allowed, in `unit`, or None where the ratio counts
     """
 
     work: str
@@ -36,10 +39,15 @@ class Comparison:
     ratio: float
     goal: float | None
     spread: tuple[float, float]
+    difference: float | None = None
+    most_above: float | None = None
 
     @property
     def verdict(self) -> str:
         """Whether the goal is met; empty without one."""
+        if self.difference is not None and self.most_above is not None:
+            met = "met" if self.difference <= self.most_above else "MISSED"
+            return f"{self.difference:+.1f} {self.unit}, goal at most {self.most_above:+.3g}: {met}"
         if self.goal is None:
             return ""
         return f"goal {self.goal:.3g}: {'met' if self.ratio >= self.goal else 'MISSED'}"
@@ -67,8 +75,12 @@ def compare(
     unit: str,
     goal: float | None = None,
     lower_is_better: bool = True,
+    most_above: float | None = None,
 ) -> Comparison:
-    """Compare figures that :func:`interleave` gathered round by round."""
+    """Compare figures that :func:`interleave` gathered round by round.
+
+    :param most_above: where the goal is no ratio but a difference: by how much ours may be above the peer's
+    """
     pairs = list(zip(ours, peer_values, strict=True))
     ratios = [theirs / own if lower_is_better else own / theirs for own, theirs in pairs]
     return Comparison(
@@ -80,6 +92,8 @@ def compare(
         ratio=median(ratios),
         goal=goal,
         spread=_quartiles(ratios),
+        difference=None if most_above is None else median(own - theirs for own, theirs in pairs),
+        most_above=most_above,
     )
 
 
@@ -91,7 +105,10 @@ def _quartiles(ratios: Sequence[float]) -> tuple[float, float]:
 
 
 def report(comparisons: Sequence[Comparison], json_file: Path | None = None) -> None:
-    """Print the comparisons as a table, and write them as a JSON list, without the spread, if a file is named."""
+    """Print the comparisons as a table, and write them as a JSON list, without the spread, if a file is named.
+
+    In the list `difference` and `most_above` stand with those comparisons only whose goal is a difference.
+    """
     width, peers = (
         max(map(len, names)) for names in zip(*((each.work, each.peer) for each in comparisons), strict=True)
     )
@@ -103,10 +120,12 @@ def report(comparisons: Sequence[Comparison], json_file: Path | None = None) -> 
         )
         sys.stdout.write(f"{line.rstrip()}\n")
     if json_file is not None:
-        figures = [asdict(each) for each in comparisons]
-        for figure in figures:
-            del figure["spread"]
-        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        json_file.write_text(json.dumps([_figures(each) for each in comparisons], indent=2) + "\n")
+
+
+def _figures(comparison: Comparison) -> dict[str, Any]:
+    left_out = {"spread"} if comparison.most_above is not None else {"spread", "difference", "most_above"}
+    return {name: value for name, value in asdict(comparison).items() if name not in left_out}
 
 
 def arguments(description: str, *, rounds: int) -> argparse.Namespace:
