@@ -1,0 +1,54 @@
+"""The Spark hooks on a connector that stores nothing, beside the least that PySpark's own writers can do, in turn.
+
+``tox run -e bench-spark [-- --json FILE --rounds N]``. A figure of a busy machine must not fail a build: the exit
+status is 0 whether or not a goal is met.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyspark
+from spark_jobs import MicroBatches, rows_per_s, spark_session
+
+from asyncsink_testing.bench import Comparison, arguments, compare, interleave, report
+
+MICRO_BATCHES = 30
+ROWS = 4_000_000
+MOST_MS_ABOVE = 30.0
+LEAST_SHARE_OF_ROWS = 0.9
+
+OURS, PEER = "asyncsink.noop", "idle"
+PEER_SHOWN = f"a Python sink that only reads, PySpark {pyspark.__version__}"
+
+
+def compared(rounds: int) -> list[Comparison]:
+    with spark_session() as spark, TemporaryDirectory(prefix="asyncsink-bench-") as folder:
+        stream = MicroBatches(spark, Path(folder), MICRO_BATCHES)
+        ms = interleave({door: partial(stream.median_ms, door) for door in (OURS, PEER)}, rounds)
+        rows = interleave({door: partial(rows_per_s, spark, door, ROWS) for door in (OURS, PEER)}, rounds)
+    per_batch = compare(
+        "a micro-batch of ten rows", ms[OURS], PEER_SHOWN, ms[PEER], unit="ms", most_above=MOST_MS_ABOVE
+    )
+    thousands = {door: [each / 1000 for each in figures] for door, figures in rows.items()}
+    throughput = compare(
+        "a batch job, values of 100 bytes",
+        thousands[OURS],
+        PEER_SHOWN,
+        thousands[PEER],
+        unit="thousand rows/s",
+        goal=LEAST_SHARE_OF_ROWS,
+        lower_is_better=False,
+    )
+    return [per_batch, throughput]
+
+
+def main() -> None:
+    options = arguments("time the Spark hooks beside PySpark's own writers", rounds=5)
+    report(compared(options.rounds), options.json)
+
+
+if __name__ == "__main__":
+    main()

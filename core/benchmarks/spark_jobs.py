@@ -1,0 +1,79 @@
+"""What is timed under Spark: a stream of small micro-batches, and one large batch job, into a format by its name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+SITE = Path(__file__).with_name("spark_site")
+WARM_UP = 5
+"""Micro-batches at the start of each query that do not count: the first one alone takes seconds."""
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    """Two cores, and on the path of Spark's Python processes the connectors of the benchmark."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(SITE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+class MicroBatches:
+    """A stream of so many files of ten rows each, one a micro-batch, which any number of queries may read.
+
+    :param count: the micro-batches that are counted, those that warm up beside them
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path, count: int) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._count = count
+        self._lines = folder / "lines"
+        self._lines.mkdir()
+        for number in range(WARM_UP + count):
+            (self._lines / f"{number:04}.txt").write_text("".join(f"{number} {row}\n" for row in range(10)))
+
+    def median_ms(self, door: str, **options: str) -> float:
+        """Send them all to a format, from an empty checkpoint on; the median of what Spark says each has taken."""
+        lines = self._spark.readStream.option("maxFilesPerTrigger", 1).text(str(self._lines))
+        with TemporaryDirectory(dir=self._folder, prefix=f"{door}-") as checkpoint:
+            writer = lines.writeStream.format(door).options(**options).option("checkpointLocation", checkpoint)
+            query = writer.trigger(availableNow=True).start()
+            query.awaitTermination()
+        took: list[int] = [_duration_ms(progress) for progress in query.recentProgress if progress["numInputRows"]]
+        if len(took) != WARM_UP + self._count:
+            raise RuntimeError(
+                f"{len(took)} micro-batches came of {WARM_UP + self._count} files; one each was expected"
+            )
+        return float(median(took[WARM_UP:]))
+
+
+def _duration_ms(progress: Any) -> int:
+    return int(progress["durationMs"]["triggerExecution"])
+
+
+def rows_per_s(spark: SparkSession, door: str, rows: int, size: int = 100) -> float:
+    """Send so many binary values of so many bytes to a format, in two partitions; how many it took a second."""
+    values = spark.range(0, rows, 1, 2).selectExpr(f"X'{'61' * size}' AS value")
+    start = perf_counter()
+    values.write.format(door).mode("append").save()
+    return rows / (perf_counter() - start)
