@@ -20,6 +20,8 @@
      |   +- TooManyRejectedError                 it refused more than max_rejected of all entries
      |   +- DeadLetterError                      dead letters cannot be kept
      |   +- AccountingError                      the counts do not add up: a bug, found before rows are lost by it
+     +- LedgerError                              what is kept beside a query's checkpoint cannot be read or written
+     |   +- LedgerUnavailableError               nothing can be kept there: no back end for it, or not installed
      +- WriterError
          +- WriterFailedError                    a call after the writer has failed
          +- WriterClosedError                    a call after, or a wait cut short by, aclose
@@ -119,6 +121,17 @@ class DeadLetterError(DeliveryError):
 
 class AccountingError(DeliveryError):
     """``accepted + restored = acknowledged + dead_lettered + dropped + unacknowledged`` does not hold."""
+
+
+class LedgerError(AsyncSinkError):
+    """What the sink keeps beside a query's checkpoint cannot be read or written, or does not belong to the query.
+
+    The message names the operation, the file, the location, the cause and the remedy; never a credential.
+    """
+
+
+class LedgerUnavailableError(LedgerError):
+    """Nothing can be kept at a location: there is no back end for its scheme, or a package for it is not installed."""
 
 
 class WriterError(AsyncSinkError):

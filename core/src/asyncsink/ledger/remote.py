@@ -1,0 +1,151 @@
+"""A ledger on any file system that fsspec has a back end for, in the fewest round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from asyncsink.errors import LedgerError, LedgerUnavailableError
+from asyncsink.ledger.failure import cause, told
+from asyncsink.ledger.location import Location
+from asyncsink.ledger.naming import checked, hidden, left_over
+from asyncsink.ledger.writing import Writing, writing
+
+PACKAGES: Final[Mapping[str, str]] = {
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "gcs": "gcsfs",
+    "gs": "gcsfs",
+    "hdfs": "pyarrow",
+    "oss": "ossfs",
+    "s3": "s3fs",
+    "sftp": "paramiko",
+}
+"""What fsspec needs to be installed for the schemes that people keep checkpoints on."""
+
+PROBE: Final = ".exclusive"
+"""The file by which a store proves that it creates exclusively; made once, and kept."""
+
+_UNCACHED: Final[Mapping[str, Any]] = {"use_listings_cache": False}
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    **dict.fromkeys(("abfs", "abfss", "gcs", "gs"), _UNCACHED),
+    # With more, s3fs asks for the size of a file before it reads it.
+    "s3": {**_UNCACHED, "max_concurrency": 1},
+}
+
+_proven: Final[set[tuple[str, str]]] = set()
+"""The file systems and folders of this process that have shown that they create exclusively."""
+
+
+class RemoteStore:
+    """Files below a path of an fsspec file system; each operation is one round trip to an object store.
+
+    The first :meth:`create` of a process in a folder takes one more, or two in a new folder: it makes sure that a
+    file of this name is not created twice. Stores that imitate S3 may ignore the condition.
+    """
+
+    def __init__(self, filesystem: Any, writing: Writing, root: str, location: str) -> None:
+        self._filesystem, self._writing, self._root = filesystem, writing, root
+        self.location = location
+
+    def read(self, name: str) -> bytes | None:
+        """The contents of a file; None if there is none."""
+        path = self._path(name)
+        with told("read", name, self.location):
+            return self._writing.read(path)
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Set the contents of a file, atomically; durable when this returns."""
+        path = self._path(name)
+        with told("replace", name, self.location):
+            self._writing.replace(path, data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Create a file whole, unless there is one: then False."""
+        path = self._path(name)
+        with told("create", name, self.location):
+            self._prove_exclusive(name)
+            return self._writing.create(path, data)
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder, sorted; none if it does not exist."""
+        path = self._path(folder) if folder else self._root
+        with told("list", folder or ".", self.location):
+            try:
+                entries = self._filesystem.ls(path, detail=True)
+            except FileNotFoundError:
+                return []
+            # A file of the folder's name lists itself, and some tools keep a folder by an empty file, named `x/`.
+            files = [each["name"].strip("/") for each in entries if each["type"] == "file"]
+            inside = path.strip("/") + "/"
+            names = sorted(each.removeprefix(inside) for each in files if each.startswith(inside))
+            for left in filter(left_over, names):
+                self._writing.remove(f"{path}/{left}")
+            return [each for each in names if not hidden(each)]
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one."""
+        path = self._path(name)
+        with told("remove", name, self.location):
+            self._writing.remove(path)
+
+    def within(self, folder: str) -> RemoteStore:
+        """The same store, one or more folders deeper."""
+        return RemoteStore(self._filesystem, self._writing, self._path(folder), f"{self.location}/{folder}")
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{checked(name)}"
+
+    def _prove_exclusive(self, name: str) -> None:
+        key = (str(self._filesystem._fs_token), self._root)
+        if key in _proven:
+            return
+        probe = f"{self._root}/{PROBE}"
+        if self._writing.create(probe, b"") and self._writing.create(probe, b""):
+            raise LedgerError(
+                f"the ledger cannot create {name!r} in {self.location}: the file system there creates a file a second "
+                "time, so that two processes could both think that they were first; name a folder on S3, Google Cloud "
+                "Storage, Azure Data Lake, HDFS or a disk"
+            )
+        _proven.add(key)
+
+
+def open_remote(place: Location) -> RemoteStore:
+    """The store at a place that is not of this machine, without touching it.
+
+    :raises LedgerUnavailableError: there is no back end for it, or it is not installed
+    """
+    filesystem, root = _filesystem(place)
+    way = writing(filesystem)
+    if way is None:
+        raise LedgerUnavailableError(
+            f"no ledger can be kept in {place.shown}: fsspec's back end for {place.scheme}: can neither put nor rename "
+            "a file as a whole; name a folder on an object store, HDFS or a disk"
+        )
+    return RemoteStore(filesystem, way, root.rstrip("/"), place.shown)
+
+
+def _filesystem(place: Location) -> tuple[Any, str]:
+    package = PACKAGES.get(place.scheme)
+    install = f"pip install 'asyncsink-core[fsspec]'{f' {package}' if package else ''}"
+    try:
+        from fsspec.core import url_to_fs
+        from fsspec.registry import get_filesystem_class
+    except ImportError as error:
+        raise LedgerUnavailableError(
+            f"a ledger in {place.shown} needs fsspec, which is not installed; run {install}"
+        ) from error
+    try:
+        get_filesystem_class(place.scheme)
+        found: tuple[Any, str] = url_to_fs(place.url, **_OPTIONS.get(place.scheme, {}))
+    except ImportError as error:
+        raise LedgerUnavailableError(
+            f"a ledger in {place.shown} needs {package or 'a package'}, which is not installed ({cause(error)}); "
+            f"run {install}"
+        ) from error
+    except Exception as error:
+        raise LedgerUnavailableError(
+            f"no ledger can be kept in {place.shown}: fsspec cannot open it ({cause(error)}); "
+            "fsspec.available_protocols() lists the schemes that it has a back end for"
+        ) from error
+    return found
