@@ -1,0 +1,66 @@
+"""``python -m asyncsink_testing.chaos --sink http --guarantee at-least-once --kills 50 [--seed X]``."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from asyncsink_testing.chaos import TARGETS, Campaign, ChaosError
+from asyncsink_testing.chaos.processes import is_supported
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the campaign; 1 if rows are missing, or doubled against the guarantee, or if the kills hit too little."""
+    options = _parse(arguments)
+    target = TARGETS[options.sink]
+    # Ended by a signal, it still ends what it has started.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    print(f"seed {options.seed}", flush=True)
+    with TemporaryDirectory(prefix="asyncsink-chaos-", ignore_cleanup_errors=True) as folder:
+        try:
+            outcome = Campaign(
+                target,
+                options.guarantee,
+                options.kills,
+                options.seed,
+                Path(folder),
+                lambda line: print(line, flush=True),
+            ).run()
+        except ChaosError as error:
+            print(error, file=sys.stderr)
+            return 1
+    print(outcome.table())
+    faults = list(outcome.faults())
+    for fault in faults:
+        print(fault)
+    print(outcome.line)
+    return 1 if faults else 0
+
+
+def _parse(arguments: list[str] | None) -> Namespace:
+    parser = ArgumentParser(prog="python -m asyncsink_testing.chaos", description="Kill and replay.")
+    parser.add_argument("--sink", choices=sorted(TARGETS), required=True)
+    parser.add_argument("--guarantee", required=True)
+    parser.add_argument("--kills", type=_count, required=True, metavar="N")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), metavar="X", help="by default any")
+    options = parser.parse_args(arguments)
+    if not is_supported():
+        parser.error("processes are found in /proc, which this system does not have; run it on Linux")
+    offered = TARGETS[options.sink].guarantees
+    if options.guarantee not in offered:
+        parser.error(f"sink {options.sink} cannot be asked for {options.guarantee!r}; it offers {', '.join(offered)}")
+    return options
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is no number of kills; give 1 or more")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

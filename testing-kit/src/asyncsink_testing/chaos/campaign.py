@@ -1,0 +1,177 @@
+"""The run: feeds the query, kills, sees to it that all recovers, and counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from asyncsink_testing.chaos.errors import ChaosError
+from asyncsink_testing.chaos.outcome import Hit, Outcome, account
+from asyncsink_testing.chaos.processes import kill, kill_driver, python_processes
+from asyncsink_testing.chaos.programs import Destination, Driver
+from asyncsink_testing.chaos.progress import Moment, Progress
+from asyncsink_testing.chaos.schedule import Aim, Kill, schedule
+from asyncsink_testing.chaos.source import ROWS, Source
+from asyncsink_testing.chaos.targets import Target
+
+RECOVERY_S = 90.0
+"""A query that has not committed by then hangs. It takes a few seconds, on a busy machine some ten."""
+
+_POLL_S = 0.001
+_TRIES = 30
+_LONGEST_PLANNING_S, _LONGEST_COMMIT_S = 0.03, 0.06
+"""How long after its beginning such a moment is hit at most; it takes about twice as long on a machine at rest."""
+_LONGEST_PAUSE_S, _LONGEST_OUTAGE_S = 1.5, 0.3
+
+
+class Campaign:
+    """One sink, one guarantee, so many kills.
+
+    :param folder: where source, checkpoint, logs and the destination's rows go; it must not be used already
+    :param say: told what happens, a line at a time
+    """
+
+    def __init__(
+        self, target: Target, guarantee: str, kills: int, seed: int, folder: Path, say: Callable[[str], None]
+    ) -> None:
+        self._target, self._guarantee, self._folder, self._say = target, guarantee, folder, say
+        self._random = Random(seed)
+        self._kills = schedule(kills, self._random)
+        self._source = Source(folder / "source")
+        self._progress = Progress(target, folder)
+        self._hits: list[Hit] = []
+        self._destination: Destination
+        self._driver: Driver
+
+    def run(self) -> Outcome:
+        """Kill as planned, and return the account.
+
+        :raises ChaosError: the query did not recover, or no kill hit what it was meant for
+        """
+        with Destination(self._target.service, self._folder) as self._destination:
+            self._destination.start()
+            options = self._target.options(self._destination.endpoint(), self._guarantee)
+            with Driver(self._folder, self._target.name, options) as self._driver:
+                self._start_driver()
+                for each in self._kills:
+                    self._carry_out(each)
+                self._recovered()
+                restarts = f"{self._driver.starts} starts of the driver, {self._driver.failures()} queries that failed"
+                self._say(f"{self._source.files} micro-batches, {restarts}")
+        stored, _ = self._target.stored(self._folder, 0)
+        return account(self._target.name, self._guarantee, self._hits, self._source.expected, stored)
+
+    def _start_driver(self) -> None:
+        self._driver.start_with(self._random.randrange(1 << 30))
+
+    # ---- one kill ------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, planned: Kill) -> None:
+        moment = self._at_any_instant(planned) if planned.aim == "any" else self._at_its_moment(planned)
+        self._hits.append(Hit(planned.victim, moment))
+        self._say(f"kill {planned.number:3}: {planned.victim}, {moment} of micro-batch {self._batch}")
+        self._help_up(planned)
+
+    def _at_any_instant(self, planned: Kill) -> Moment:
+        """Whatever goes on, the recovery from the last kill as well."""
+        if self._source.files == 0 or self._progress.is_committed(self._batch):
+            self._source.feed()
+        self._pause(_LONGEST_PAUSE_S)
+        struck: list[Moment] = []
+
+        def done() -> bool:
+            struck.extend(self._strike(planned))
+            return bool(struck)
+
+        self._wait(done, f"for a {planned.victim} to be there")
+        return struck[0]
+
+    def _at_its_moment(self, planned: Kill) -> Moment:
+        """Feed micro-batches until one is hit as it was meant to be."""
+        for _ in range(_TRIES):
+            self._recovered()
+            # The second finds a query that goes from one to the next without a pause.
+            for _ in range(self._random.randint(1, 2)):
+                self._source.feed()
+            if self._has_come(planned.aim):
+                for moment in self._strike(planned, planned.aim):
+                    return moment
+        raise ChaosError(
+            f"in {_TRIES} micro-batches no {planned.victim} could be killed during {planned.aim}; the driver logged "
+            f"last:\n{self._driver.tail()}"
+        )
+
+    def _has_come(self, aim: Aim) -> bool:
+        """Wait for the moment, and for some part of it; whether the micro-batch was not over before."""
+        rows = {"planning": 0, "write": self._random.randrange(1, ROWS), "commit": ROWS}[aim]
+        longest_s = {"planning": _LONGEST_PLANNING_S, "write": 0.0, "commit": _LONGEST_COMMIT_S}[aim]
+        self._wait(lambda: self._progress.arrived(self._batch) >= rows and self._has_begun(), f"for its {aim}")
+        self._pause(longest_s)
+        return not self._progress.is_committed(self._batch)
+
+    def _has_begun(self) -> bool:
+        return self._progress.moment(self._batch) != "between" or self._progress.is_committed(self._batch)
+
+    def _strike(self, planned: Kill, wanted: Aim = "any") -> list[Moment]:
+        """Kill one of the victims if what goes on is what is wanted; what it was, or nothing if none was killed."""
+        victims = self._victims(planned)
+        self._progress.look()
+        moment = self._progress.moment(self._batch)
+        if not victims or wanted not in ("any", moment) or not self._kill(planned, self._random.choice(victims)):
+            return []
+        if moment != "between":
+            self._progress.hit(self._batch)
+        return [moment]
+
+    def _victims(self, planned: Kill) -> list[int]:
+        if planned.victim == "driver":
+            return [self._driver.pid]
+        if planned.victim == "destination":
+            return [self._destination.pid]
+        return python_processes(planned.victim, self._driver.pid)
+
+    def _kill(self, planned: Kill, pid: int) -> bool:
+        return kill_driver(pid) if planned.victim == "driver" else kill(pid)
+
+    def _help_up(self, planned: Kill) -> None:
+        """Start again what Spark cannot."""
+        if planned.victim == "driver":
+            self._driver.buried()
+            self._start_driver()
+        elif planned.victim == "destination":
+            self._destination.buried()
+            self._pause(_LONGEST_OUTAGE_S)
+            self._destination.start()
+
+    # ---- waiting -------------------------------------------------------------------------------------------------
+
+    @property
+    def _batch(self) -> int:
+        """The last micro-batch that was fed."""
+        return self._source.files - 1
+
+    def _recovered(self) -> None:
+        """Wait until all that was fed is committed."""
+        self._wait(lambda: all(map(self._progress.is_committed, range(self._source.files))), "for all to be committed")
+
+    def _wait(self, holds: Callable[[], bool], what: str) -> None:
+        deadline_s = time.monotonic() + RECOVERY_S
+        while not holds():
+            self._check_alive()
+            if time.monotonic() > deadline_s:
+                raise ChaosError(
+                    f"after {RECOVERY_S:g} s of waiting {what} (micro-batch {self._batch}): the query hangs; the "
+                    f"driver logged last:\n{self._driver.tail()}"
+                )
+            time.sleep(_POLL_S)
+            self._progress.look()
+
+    def _check_alive(self) -> None:
+        for program in (self._driver, self._destination):
+            if not program.is_running:
+                raise ChaosError(f"a program ended that nobody had killed; it logged last:\n{program.tail()}")
+
+    def _pause(self, longest_s: float) -> None:
+        time.sleep(self._random.uniform(0, longest_s))

@@ -1,0 +1,35 @@
+"""The log of a destination that is a process of ours: a line of JSON for each request that it has stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import BinaryIO
+
+from asyncsink_testing.chaos.source import Row
+
+NAME = "stored.log"
+
+
+def open_log(folder: Path) -> BinaryIO:
+    """The log, to be added to; a line that a kill has cut short goes, for its request was not acknowledged."""
+    path = folder / NAME
+    if path.exists():
+        whole = path.read_bytes()
+        with path.open("r+b") as opened:
+            opened.truncate(whole.rfind(b"\n") + 1)
+    # Unbuffered: a line is one call of the kernel, and what the kernel has outlives the process.
+    return path.open("ab", buffering=0)
+
+
+def read_log(folder: Path, position: int = 0) -> tuple[list[Row], int]:
+    """The rows that were stored beyond a position, in the order of their requests, and the position behind them."""
+    path = folder / NAME
+    if not path.exists():
+        return [], 0
+    with path.open("rb") as opened:
+        opened.seek(position)
+        fresh = opened.read()
+    fresh = fresh[: fresh.rfind(b"\n") + 1]
+    rows: list[Row] = [each for line in fresh.splitlines() for each in json.loads(line)]
+    return rows, position + len(fresh)

@@ -1,0 +1,52 @@
+"""What can be seen of the query from outside: the rows that have arrived, and Spark's checkpoint."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Literal
+
+from asyncsink_testing.chaos.source import ROWS, batch_of
+from asyncsink_testing.chaos.targets import Target
+
+Moment = Literal["planning", "write", "commit", "replay", "between"]
+"""``planning``: the micro-batch stands in the checkpoint, and none of its rows has arrived; ``write``: some have;
+``commit``: all have, and it is not committed; ``replay``: anything of that in a micro-batch that was hit before;
+``between``: there is none that has begun and is not committed."""
+
+
+class Progress:
+    """Of the query with this checkpoint, whose rows arrive at this target."""
+
+    def __init__(self, target: Target, folder: Path) -> None:
+        self._target, self._folder = target, folder
+        self._position = 0
+        self._arrived: dict[int, set[int]] = defaultdict(set)
+        self._hit: set[int] = set()
+
+    def look(self) -> None:
+        """Take note of the rows that have arrived since the last look."""
+        rows, self._position = self._target.stored(self._folder, self._position)
+        for row in rows:
+            self._arrived[batch_of(row["id"])].add(row["id"])
+
+    def arrived(self, batch: int) -> int:
+        """The rows of a micro-batch that had arrived at the last look."""
+        return len(self._arrived[batch])
+
+    def is_committed(self, batch: int) -> bool:
+        return (self._folder / "checkpoint" / "commits" / str(batch)).exists()
+
+    def hit(self, batch: int) -> None:
+        """Take note that a kill has come while it was under way: from now on its rows come again."""
+        self._hit.add(batch)
+
+    def moment(self, batch: int) -> Moment:
+        """What goes on with a micro-batch now, by the last look at its rows."""
+        if self.is_committed(batch) or not (self._folder / "checkpoint" / "offsets" / str(batch)).exists():
+            return "between"
+        if batch in self._hit:
+            return "replay"
+        if self.arrived(batch) == ROWS:
+            return "commit"
+        return "write" if self.arrived(batch) else "planning"
