@@ -229,8 +229,8 @@ def test_a_java_that_does_not_run_is_an_error() -> None:
     ("packages", "expected"),
     [
         ({}, {}),
-        ({"pyspark": "4.1.0", "pyarrow": "18.0.0", "numpy": "1.26.0"}, {}),
-        ({"pyspark": "4.0.1"}, {"pyspark": "error"}),
+        ({"pyspark": "4.0.0", "pyarrow": "18.0.0", "numpy": "1.26.0"}, {}),
+        ({"pyspark": "3.5.7"}, {"pyspark": "error"}),
         ({"pyspark": None}, {"pyspark": "error"}),
         ({"pyarrow": "17.0.0"}, {"pyarrow": "error"}),
         ({"pyarrow": None}, {"pyarrow": "error"}),

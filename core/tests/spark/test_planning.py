@@ -108,9 +108,9 @@ def test_a_sink_that_is_no_async_sink_is_refused() -> None:
 
 
 def test_an_older_pyspark_is_refused_by_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(pyspark.sql.datasource, "DataSourceStreamArrowWriter")
-    monkeypatch.setattr(pyspark, "__version__", "4.0.1")
-    with pytest.raises(ConfigurationError, match=r"PySpark 4\.0\.1 is too old for asyncsink, which needs 4\.1"):
+    monkeypatch.delattr(pyspark.sql.datasource, "DataSourceArrowWriter")
+    monkeypatch.setattr(pyspark, "__version__", "4.0.0.dev1")
+    with pytest.raises(ConfigurationError, match=r"PySpark 4\.0\.0\.dev1 is too old for asyncsink, which needs 4\.0"):
         AsyncSinkDataSource({"sink": "toy"}).writer(IDS, False)
 
 

@@ -94,12 +94,12 @@ def _sink_option(source: DataSource) -> str | None:
 
 
 def _check_pyspark() -> None:
-    """Refuse a PySpark whose streaming writers get rows and not Arrow batches."""
+    """Refuse a PySpark whose writers get rows only; see :mod:`asyncsink.spark.arrow_writers`."""
     from pyspark.sql import datasource
 
-    if not hasattr(datasource, "DataSourceStreamArrowWriter"):
+    if not hasattr(datasource, "DataSourceArrowWriter"):
         from pyspark import __version__
 
         raise ConfigurationError(
-            f"PySpark {__version__} is too old for asyncsink, which needs 4.1 or later; pip install 'pyspark>=4.1'"
+            f"PySpark {__version__} is too old for asyncsink, which needs 4.0 or later; pip install 'pyspark>=4'"
         )

@@ -21,7 +21,7 @@ class _Rule(NamedTuple):
 
 # The bounds are those of the distribution's extras `arrow` and `spark`.
 RULES: Final = (
-    _Rule("pyspark", (4, 1), None, "error", "older ones have no Arrow writers for Python data sources"),
+    _Rule("pyspark", (4, 0), None, "error", "older ones have no Arrow writers for Python data sources"),
     _Rule("pyarrow", (18, 0), None, "error", "rows reach a sink as Arrow batches"),
     _Rule("numpy", (1, 26), None, "error", "blocks of Arrow rows count their bytes with it"),
     _Rule("pandas", (2, 2), (3, 0), "warning", "PySpark does not support others"),
