@@ -12,7 +12,8 @@ from asyncsink.errors import LedgerUnavailableError
 
 # Two letters at least, as `C:` is a drive.
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
-_OF_THIS_MACHINE: Final = re.compile(r"(?://(?:localhost)?)?(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
+_OF_THIS_MACHINE: Final = re.compile(r"(?://(?:localhost)?|(?!//))(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
+_USER_INFO: Final = re.compile(r"//[^/]*@")
 _SAME_AS: Final = {"s3a": "s3", "s3n": "s3"}
 _DBFS: Final = Path("/dbfs")
 
@@ -49,6 +50,11 @@ class Location:
         if scheme == "dbfs" and dbfs.is_dir():
             return cls(location, dbfs / _local(location, rest).relative_to("/"))
         scheme = _SAME_AS.get(scheme, scheme)
+        if scheme == "s3" and _USER_INFO.match(rest):
+            raise LedgerUnavailableError(
+                f"the ledger's location {shown(location)} has credentials in its URL, which neither Hadoop nor s3fs "
+                "reads; give them to both as the environment does, and name bucket and folder only"
+            )
         return cls(_shown(location, scheme), None, scheme, f"{scheme}:{_with_authority(rest)}".rstrip("/"))
 
 

@@ -111,7 +111,7 @@ class RemoteStore:
 
 
 def open_remote(place: Location) -> RemoteStore:
-    """The store at a place that is not of this machine, without touching it.
+    """The store at a place that is not of this machine. No object store is asked for anything yet.
 
     :raises LedgerUnavailableError: there is no back end for it, or it is not installed
     """
@@ -137,15 +137,22 @@ def _filesystem(place: Location) -> tuple[Any, str]:
         ) from error
     try:
         get_filesystem_class(place.scheme)
-        found: tuple[Any, str] = url_to_fs(place.url, **_OPTIONS.get(place.scheme, {}))
-    except ImportError as error:
+    except (ImportError, ValueError) as error:
+        # Some schemes are known to fsspec only once their package is there.
+        if package is None and isinstance(error, ValueError):
+            raise LedgerUnavailableError(
+                f"no ledger can be kept in {place.shown}: fsspec has no back end for {place.scheme}:, see "
+                "fsspec.available_protocols(); name a folder on an object store, HDFS or a disk"
+            ) from error
         raise LedgerUnavailableError(
             f"a ledger in {place.shown} needs {package or 'a package'}, which is not installed ({cause(error)}); "
             f"run {install}"
         ) from error
+    try:
+        found: tuple[Any, str] = url_to_fs(place.url, **_OPTIONS.get(place.scheme, {}))
     except Exception as error:
         raise LedgerUnavailableError(
-            f"no ledger can be kept in {place.shown}: fsspec cannot open it ({cause(error)}); "
-            "fsspec.available_protocols() lists the schemes that it has a back end for"
+            f"no ledger can be kept in {place.shown}: fsspec cannot open it ({cause(error)}); check the address, and "
+            "what its back end needs besides, such as credentials, or Java and Hadoop's libraries for HDFS"
         ) from error
     return found

@@ -47,7 +47,7 @@ class Store(Protocol):
 
 
 def open_store(location: str) -> Store:
-    """A store at a place as Spark's users name it, without touching the place.
+    """A store at a place as Spark's users name it. Neither a disk nor an object store is touched.
 
     A folder of this machine (a path, ``file:``, and ``dbfs:`` where it is mounted at ``/dbfs``), or whatever fsspec has
     a back end for, by Hadoop's names: ``s3a://bucket/x``, ``gs://``, ``abfss://container@account.../x``, ``hdfs:/x``.

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from asyncsink.ledger.local import LocalStore
+from asyncsink.ledger.remote import RemoteStore
+from asyncsink.ledger.store import Store, open_store
+from asyncsink.ledger.writing import Renaming
+
+from .hadoop import Hadoop
+from .s3 import ENVIRONMENT, S3, serve
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[S3]:
+    with serve() as s3, pytest.MonkeyPatch.context() as patch:
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": s3.url}.items():
+            patch.setenv(name, value)
+        yield s3
+
+
+@pytest.fixture
+def s3(served: S3) -> S3:
+    """The server, with all its manners."""
+    served.deaf, served.answers = False, []
+    return served
+
+
+@pytest.fixture(params=["local", "memory", "renaming", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """A new store of each kind, in a folder that does not exist."""
+    if request.param == "local":
+        return LocalStore(tmp_path / "a b" / "c%20d")
+    if request.param == "memory":
+        return open_store(f"memory://{uuid4().hex}/a b/")
+    if request.param == "renaming":
+        hadoop = Hadoop()
+        return RemoteStore(hadoop, Renaming(hadoop), f"{tmp_path}/a b", "hdfs://host/a b")
+    s3: S3 = request.getfixturevalue("s3")
+    return open_store(f"{s3.bucket()}/a b/c%20d/")
