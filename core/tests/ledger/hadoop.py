@@ -24,11 +24,11 @@ class Hadoop(LocalFileSystem):  # type: ignore[misc]
     silent = False
     steps: int | None = None
 
-    def mv(self, path1: str, path2: str, recursive: bool = True, **options: Any) -> None:
+    def mv(self, path1: str, path2: str, **options: Any) -> None:
         """Rename, unless there is a file of that name."""
         self._step()
         if not self.refuses or not self.exists(path2):
-            super().mv(path1, path2, recursive, **options)
+            super().mv(path1, path2, **options)
         elif not self.silent:
             raise OSError("HDFS rename failed")
 

@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import Any, Final
 from uuid import uuid4
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 ENVIRONMENT: Final = {
@@ -69,7 +69,7 @@ def serve() -> Iterator[S3]:
             answer: Iterable[bytes] = app(environ, start)
             return answer
 
-    server = make_server("127.0.0.1", 0, door, threaded=True, request_handler=MotoRequestHandler)
+    server = make_server("127.0.0.1", 0, door, threaded=True)
     s3 = S3(f"http://127.0.0.1:{server.server_port}")
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
