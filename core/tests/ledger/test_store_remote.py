@@ -177,6 +177,23 @@ def test_a_writer_killed_at_any_step_of_a_replacement_leaves_the_old_or_the_new(
     assert store.read("state.json") is None
 
 
+@pytest.mark.parametrize("steps", range(8))
+def test_what_a_killed_replacement_left_does_not_come_back_after_a_removal(tmp_path: Path, steps: int) -> None:
+    hadoop, store = hdfs(tmp_path)
+    store.replace("state.json", b"one")
+    hadoop.steps = steps
+    try:
+        store.replace("state.json", b"two")
+    except Killed:
+        assert steps < 7
+    else:
+        assert [each.name for each in (tmp_path / "ledger").iterdir()] == ["state.json"]
+    hadoop.steps = None
+    store.remove("state.json")
+    assert store.read("state.json") is None
+    assert store.create("state.json", b"three")
+
+
 @pytest.mark.parametrize("steps", range(4))
 def test_a_writer_killed_while_it_creates_has_created_whole_or_not(tmp_path: Path, steps: int) -> None:
     hadoop, store = hdfs(tmp_path)
