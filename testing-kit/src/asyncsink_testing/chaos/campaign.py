@@ -42,6 +42,7 @@ class Campaign:
         self._source = Source(folder / "source")
         self._progress = Progress(target, folder)
         self._hits: list[Hit] = []
+        self._started_s = time.monotonic()
         self._destination: Destination
         self._driver: Driver
 
@@ -71,7 +72,9 @@ class Campaign:
     def _carry_out(self, planned: Kill) -> None:
         moment = self._at_any_instant(planned) if planned.aim == "any" else self._at_its_moment(planned)
         self._hits.append(Hit(planned.victim, moment))
-        self._say(f"kill {planned.number:3}: {planned.victim}, {moment} of micro-batch {self._batch}")
+        seconds = time.monotonic() - self._started_s
+        told = f"{planned.victim}, {moment} of micro-batch {self._batch}"
+        self._say(f"{seconds:6.1f} s kill {planned.number}: {told}")
         self._help_up(planned)
 
     def _at_any_instant(self, planned: Kill) -> Moment:

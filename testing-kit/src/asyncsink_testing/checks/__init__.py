@@ -10,6 +10,7 @@ GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuratio
 _MODULES = (
     "delivery", "faults", "failed_entries", "retrying", "scripts", "limits", "backpressure", "ordering", "lifecycle",
     "cancelling", "states", "sharing", "configuration", "capabilities", "secrets_hidden", "packaging", "spark",
+    "spark_kills",
 )  # fmt: skip
 
 
