@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import ssl
 import sys
+import time
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,6 +57,16 @@ async def test_requests_one_after_another_share_one_connection() -> None:
         for _ in range(5):
             assert (await transport.send(b"[1]", {})).status == 200
         assert (server.connections, transport.connections) == (1, 1)
+
+
+async def test_a_connection_is_kept_while_there_is_nothing_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = time.monotonic
+    async with connected() as (server, transport):
+        await transport.send(b"[1]", {})
+        # As between micro-batches that a stream has once a minute.
+        monkeypatch.setattr(time, "monotonic", lambda: clock() + 60)
+        await transport.send(b"[1]", {})
+        assert server.connections == 1
 
 
 async def test_there_are_as_many_connections_as_requests_in_flight() -> None:

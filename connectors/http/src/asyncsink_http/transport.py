@@ -28,6 +28,10 @@ from asyncsink_http.redaction import redact
 
 _MAX_ANSWER_BYTES = 64 * 1024
 _CLOSE_TIMEOUT_S = 2.0
+# httpx gives a connection up that has been idle for 5 s, which would be all of them at each micro-batch of a stream that
+# is triggered every ten. Longer than Spark keeps a worker without work, shorter than balancers and NAT gateways
+# remember a silent connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
+_IDLE_S = 120.0
 _NO_COOKIES = DefaultCookiePolicy(allowed_domains=[])
 
 # By the most specific class first; whatever else httpx raises of the transport leaves the outcome unknown.
@@ -134,7 +138,7 @@ class SlotTransport:
                 headers=self._headers,
                 timeout=self._timeout,
                 verify=self._ssl_context,
-                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_S),
                 cookies=CookieJar(_NO_COOKIES),
             )
         except (ImportError, ValueError, httpx.InvalidURL) as error:
