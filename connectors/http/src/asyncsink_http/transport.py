@@ -28,9 +28,9 @@ from asyncsink_http.redaction import redact
 
 _MAX_ANSWER_BYTES = 64 * 1024
 _CLOSE_TIMEOUT_S = 2.0
-# httpx gives a connection up that has been idle for 5 s, which would be all of them at each micro-batch of a stream that
-# is triggered every ten. Longer than Spark keeps a worker without work, shorter than balancers and NAT gateways
-# remember a silent connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
+# httpx gives a connection up that has been idle for 5 s: all of them at each micro-batch of a stream that is triggered
+# every ten. Longer than Spark keeps a worker without work, shorter than balancers and NAT gateways remember a silent
+# connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
 _IDLE_S = 120.0
 _NO_COOKIES = DefaultCookiePolicy(allowed_domains=[])
 
