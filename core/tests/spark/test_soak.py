@@ -1,0 +1,241 @@
+"""What stays the same while micro-batches come and go: connections, processes, threads, descriptors and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import StructType
+
+from asyncsink.spark import ConnectorDataSource
+from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
+
+ROWS = 1000
+"""In each micro-batch, in two partitions: one for each of Spark's two workers."""
+ROW_BYTES = 500
+IN_FLIGHT = 4
+MOST_CONNECTIONS = 2 * IN_FLIGHT
+"""Two workers that have so many requests in flight each. One for each micro-batch would be far more."""
+MOST_GROWTH = 8 * 2**20
+"""Of a process's resident memory over 170 micro-batches: 49 kB each, a fifth of what each brings to each worker.
+
+Whoever keeps batches, requests or bodies goes far beyond it; what an allocator takes and gives back stays below.
+"""
+PAUSE_S = 75
+"""Spark ends Python workers that have had nothing to do for a minute; it looks every ten seconds."""
+PLANNER = "pyspark.sql.worker.write_into_data_source"
+COMMITTER = "pyspark.sql.worker.python_streaming_sink_runner"
+
+Start = Callable[..., StreamingQuery]
+
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="what a process holds is read from Linux's /proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """What one of Spark's Python processes holds."""
+
+    role: str
+    threads: int
+    descriptors: int
+    resident: int
+
+
+class Stream:
+    """A stream of files that come while it runs, one a micro-batch."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rows = self._files = 0
+        folder.mkdir()
+
+    def add(self, batches: int) -> None:
+        """Add what so many micro-batches will hold."""
+        for _ in range(batches):
+            ids = range(self.rows, self.rows + ROWS)
+            draft = self.folder / f".{self._files}"
+            draft.write_text("".join(f'{{"id":{each},"text":"{"x" * ROW_BYTES}"}}\n' for each in ids))
+            # Spark takes the oldest file first.
+            os.utime(draft, (1_700_000_000 + self._files,) * 2)
+            draft.rename(self.folder / f"{self._files:04}.txt")
+            self.rows, self._files = ids.stop, self._files + 1
+
+
+class Destination:
+    """A server that counts what it stores of each row, and answers late enough for requests to be in flight together.
+
+    It runs in the driver's Python process, which is none of those that are looked at.
+    """
+
+    def __init__(self) -> None:
+        self.rows: Counter[int] = Counter()
+        self.server: FaultyHttpServer
+
+    @contextmanager
+    def serving(self) -> Iterator[Self]:
+        with serving(self._store, keep_bodies=False) as self.server:
+            yield self
+
+    def _store(self, request: HttpRequest) -> Reaction:
+        self.rows.update(row["id"] for row in json.loads(request.body))
+        return Reaction.OK.after(0.01)
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Stream:
+    return Stream(tmp_path / "files")
+
+
+@pytest.fixture
+def destination() -> Iterator[Destination]:
+    with Destination().serving() as destination:
+        yield destination
+
+
+@pytest.fixture
+def start(spark: SparkSession, stream: Stream, destination: Destination, tmp_path: Path) -> Iterator[Start]:
+    """Starts a query that writes `stream` to `destination`, and ends it with the test."""
+    queries: list[StreamingQuery] = []
+
+    def start(door: str = "asyncsink.http", **trigger: Any) -> StreamingQuery:
+        lines = spark.readStream.option("maxFilesPerTrigger", 1).text(str(stream.folder)).repartition(2)
+        writer = lines.writeStream.format(door).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.options(url=destination.server.url, maxBatchSize=50, maxInFlightRequests=IN_FLIGHT)
+        queries.append((writer.trigger(**trigger) if trigger else writer).start())
+        return queries[-1]
+
+    yield start
+    for query in queries:
+        query.stop()
+
+
+def processes() -> dict[int, Process]:
+    """Spark's Python processes by their ids: daemons, workers, the planner and the one that commits."""
+    return {pid: process for pid in descendants(os.getpid()) if (process := look_at(pid)) is not None}
+
+
+def descendants(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        # Threads of the JVM, and idle processes, end at any time.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for child in map(int, (task / "children").read_text().split()):
+                yield child
+                yield from descendants(child)
+
+
+def look_at(pid: int) -> Process | None:
+    """None for what is none of Spark's Python processes, or has ended."""
+    folder = Path(f"/proc/{pid}")
+    with suppress(FileNotFoundError, ProcessLookupError):
+        command = (folder / "cmdline").read_bytes().decode().split("\0")
+        if roles := [word for word in command if word.startswith("pyspark.")]:
+            return Process(
+                role=roles[-1],
+                threads=len(list((folder / "task").iterdir())),
+                descriptors=len(list((folder / "fd").iterdir())),
+                resident=int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"),
+            )
+    return None
+
+
+def assert_nothing_has_grown(before: dict[int, Process], after: dict[int, Process]) -> None:
+    assert after.keys() <= before.keys()
+    for pid, process in after.items():
+        assert process.threads <= before[pid].threads, process.role
+        assert process.descriptors <= before[pid].descriptors, process.role
+
+
+@needs_proc
+@pytest.mark.timeout(180)
+def test_twenty_micro_batches_take_what_ten_have_taken(stream: Stream, destination: Destination, start: Start) -> None:
+    stream.add(10)
+    query = start()
+    query.processAllAvailable()
+    before = processes()
+    stream.add(10)
+    query.processAllAvailable()
+    after = processes()
+    assert destination.rows == Counter(range(stream.rows))
+    assert destination.server.connections == destination.server.open_connections <= MOST_CONNECTIONS
+    assert_nothing_has_grown(before, after)
+
+
+@pytest.mark.timeout(180)
+def test_each_micro_batch_is_planned_once(
+    stream: Stream, destination: Destination, start: Start, spark: SparkSession, tmp_path: Path
+) -> None:
+    log = tmp_path / "planned.log"
+    spark.dataSource.register(counting_source(log))
+    stream.add(5)
+    start("counted", availableNow=True).awaitTermination()
+    assert destination.rows == Counter(range(stream.rows))
+    # Once before the tasks, and once more where the micro-batch is committed.
+    plannings = Counter(log.read_text().splitlines())
+    assert plannings == {PLANNER: 5, COMMITTER: 5}
+
+
+def counting_source(log: Path) -> type[ConnectorDataSource]:
+    """The HTTP connector's door, which notes each planning with the process it happens in."""
+
+    # Within a function, so that Spark's processes get the class itself: they cannot import this module.
+    class Counted(ConnectorDataSource):
+        connector = "http"
+
+        @classmethod
+        def name(cls) -> str:
+            return "counted"
+
+        def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802
+            with log.open("a") as file:
+                file.write(f"{sys.argv[-1]}\n")
+            return super().streamWriter(schema, overwrite)
+
+    return Counted
+
+
+@needs_proc
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+def test_two_hundred_micro_batches_at_one_second_take_what_thirty_have_taken(
+    stream: Stream, destination: Destination, start: Start
+) -> None:
+    stream.add(30)
+    query = start(processingTime="1 second")
+    query.processAllAvailable()
+    before = processes()
+    stream.add(170)
+    query.processAllAvailable()
+    after = processes()
+    assert destination.rows == Counter(range(stream.rows))
+    assert destination.server.connections == destination.server.open_connections <= MOST_CONNECTIONS
+    assert_nothing_has_grown(before, after)
+    for pid, process in after.items():
+        assert process.resident - before[pid].resident <= MOST_GROWTH, process.role
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(300)
+def test_after_a_pause_in_which_spark_ends_its_workers_everything_arrives(
+    stream: Stream, destination: Destination, start: Start
+) -> None:
+    stream.add(10)
+    query = start(processingTime="1 second")
+    query.processAllAvailable()
+    time.sleep(PAUSE_S)
+    stream.add(10)
+    query.processAllAvailable()
+    assert destination.rows == Counter(range(stream.rows))
+    # New workers with connections of their own; those of the old ones ended with them.
+    assert MOST_CONNECTIONS < destination.server.connections <= 2 * MOST_CONNECTIONS
+    assert destination.server.open_connections <= MOST_CONNECTIONS
