@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from asyncsink.accounting import Accounting
 from asyncsink.async_sink import AsyncSink
 from asyncsink.blocking import blocking
+from asyncsink.blocking_writer import BlockingSinkWriter
 from asyncsink.blocks import EntryBlock, ListBlock
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
 from asyncsink.context import Column, InitContext, Schema, WriteContext, WriterInitContext
@@ -28,6 +29,8 @@ from asyncsink.errors import (
     DeliveryError,
     DestinationUnavailableError,
     FatalRequestError,
+    LedgerError,
+    LedgerUnavailableError,
     OversizedEntryError,
     RejectedEntryError,
     RequestError,
@@ -83,6 +86,7 @@ __all__ = [
     "AsyncSinkError",
     "AsyncSinkWriter",
     "AsyncSinkWriterConfig",
+    "BlockingSinkWriter",
     "BufferedRequestState",
     "BufferedRequestStateSerializer",
     "BytesSerializer",
@@ -109,6 +113,8 @@ __all__ = [
     "FatalRequestError",
     "InitContext",
     "KiB",
+    "LedgerError",
+    "LedgerUnavailableError",
     "ListBlock",
     "ListRequestEntries",
     "MetricGroup",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeVar
 
 from asyncsink.config import AsyncSinkWriterConfig
@@ -20,6 +21,11 @@ from asyncsink.sink import Sink
 from asyncsink.state import BufferedRequestState
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from asyncsink.blocking_writer import BlockingSinkWriter
+    from asyncsink.own_converter import OwnConverter
+    from asyncsink.spark.typed import DataFrame, DataStreamWriter
     from asyncsink.writer import AsyncSinkWriter
 
 InputT = TypeVar("InputT")
@@ -155,3 +161,66 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
         from asyncsink.writer import AsyncSinkWriter
 
         return AsyncSinkWriter(self, WriterInitContext(metric_group=metric_group), config or self.config, states)
+
+    def open_blocking(
+        self,
+        config: AsyncSinkWriterConfig | None = None,
+        states: Sequence[BufferedRequestState[EntryT]] = (),
+        metric_group: MetricGroup = UNREGISTERED,
+    ) -> BlockingSinkWriter[InputT, EntryT]:
+        """A writer for programs without an event loop: ``with sink.open_blocking() as writer: writer.write(element)``.
+
+        It runs on a loop in a thread of its own; the parameters are those of :meth:`open`.
+        """
+        from asyncsink.blocking_writer import BlockingSinkWriter
+
+        return BlockingSinkWriter(self.open(config, states, metric_group))
+
+    def with_converter(self, converter: OwnConverter) -> Self:
+        """A copy of this sink that converts elements in your own way.
+
+        :param converter: an :class:`~asyncsink.ElementConverter`, which makes the entries itself; a class of these,
+            made for each writer, with the schema if it takes one; or a function that takes an element and returns one
+            that this sink takes without a schema, such as a payload. Under Spark an element is a row as a dictionary.
+            Where it raises, that element has failed with the code CONVERSION.
+        :raises ConfigurationError: it is none of these, is abstract or asynchronous, or cannot take a row
+        """
+        from asyncsink.own_converter import maker_of
+
+        own, made = copy(self), copy(self)
+        own.__dict__.pop("converter", None)
+        made.__dict__["converter"] = maker_of(converter, own)
+        return made
+
+    def write(self, df: DataFrame, **options: Any) -> None:
+        """Write a DataFrame of Spark as one batch job; returns once every row is acknowledged, or given up for good.
+
+        :param options: of the door to Spark, such as ``stateLocation``; the sink has its own already
+        :raises ConfigurationError: PySpark is missing, or an option is unknown or breaks its rule
+        :raises SchemaError: the sink cannot take the columns
+        """
+        _typed_door().write(self, df, options)
+
+    def write_stream(self, df: DataFrame, **options: Any) -> DataStreamWriter:
+        """Spark's writer of a streaming DataFrame to this sink; go on with what every query needs.
+
+        ::
+
+            HttpSink(url=...).write_stream(df).option("checkpointLocation", folder).trigger(availableNow=True).start()
+
+        Options may be given here, too, as ``checkpointLocation=folder``; raises as :meth:`write` does.
+        """
+        writer: DataStreamWriter = _typed_door().write_stream(self, df, options)
+        return writer
+
+
+def _typed_door() -> ModuleType:
+    try:
+        from asyncsink.spark import typed
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "pyspark":
+            raise
+        raise ConfigurationError(
+            "PySpark is not installed, so there is no DataFrame to write; pip install 'asyncsink-core[spark]'"
+        ) from error
+    return typed

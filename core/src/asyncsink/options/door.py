@@ -33,6 +33,11 @@ class DoorOptions(ConnectorOptions):
         False,
         doc="Streams: whether outputMode complete may send the whole result again with each micro-batch.",
     )
+    converter: str | None = option(
+        None,
+        doc="Import path, as in package.module:Name, of your own converter: an ElementConverter, or a function that "
+        "takes a row as a dictionary and returns what the sink is to send. All of Spark's Pythons must have it.",
+    )
 
     @classmethod
     def split(cls, options: Mapping[str, str]) -> tuple[Self, dict[str, str]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SPARK_OPTIONS = frozenset({"checkpointlocation", "path", "queryname", "outputmode", "sink"})
 """Options that reach a data source and belong to Spark, or to the door through which the sink was asked for."""
 
-DOOR_OPTIONS = ("allowComplete", "ledgerLocation", "stateLocation")
+DOOR_OPTIONS = ("allowComplete", "converter", "ledgerLocation", "stateLocation")
 """Options that the door to Spark takes out before a sink sees the others."""
 
 

@@ -1,4 +1,4 @@
-"""The two doors from Spark to a sink: a format for each connector, and one format for all of them."""
+"""The doors from Spark to a sink by name: a format for each connector, and one format for all of them."""
 
 from __future__ import annotations
 
@@ -53,11 +53,16 @@ class ConnectorDataSource(DataSource):
 
     def _plan(self, schema: StructType, *, overwrite: bool, streaming: bool) -> Plan:
         _check_pyspark()
-        from asyncsink.spark.planning import plan
         from asyncsink.spark.sentences import ours
 
         with ours(f"planning the write to {self.name()!r}"):
-            return plan(self._connector(), self.options, schema, overwrite=overwrite, streaming=streaming)
+            return self._planned(schema, overwrite=overwrite, streaming=streaming)
+
+    def _planned(self, schema: StructType, *, overwrite: bool, streaming: bool) -> Plan:
+        """What a door of another kind does in its own way."""
+        from asyncsink.spark.planning import plan
+
+        return plan(self._connector(), self.options, schema, overwrite=overwrite, streaming=streaming)
 
     def _connector(self) -> str:
         asked = _sink_option(self)

@@ -14,7 +14,7 @@ from asyncsink.context import Schema
 from asyncsink.errors import ConfigurationError, ConnectorLoadError
 from asyncsink.options import parse_options
 from asyncsink.options.door import DoorOptions
-from asyncsink.plugins import load_sink
+from asyncsink.plugins import load_object, load_sink
 from asyncsink.spark.columns import schema_of
 
 
@@ -74,6 +74,8 @@ def _planned(
     connector: str, sink: AsyncSink[Any, Any, Any], door: DoorOptions, struct: StructType, *, streaming: bool
 ) -> Plan:
     schema = schema_of(struct)
+    if door.converter is not None:
+        sink = sink.with_converter(load_object(door.converter))
     sink.converter(schema)
     return Plan(connector, sink, schema, uuid4().hex, streaming, door)
 

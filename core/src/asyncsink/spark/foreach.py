@@ -1,0 +1,77 @@
+"""What ``writeStream.foreachBatch`` takes: each micro-batch is one batch job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from asyncsink.async_sink import AsyncSink
+
+logger = logging.getLogger(__name__)
+
+
+def foreach_batch(
+    sink: AsyncSink[Any, Any, Any], *, name: str | None = None, **options: Any
+) -> Callable[[DataFrame, int], None]:
+    """A function that writes a micro-batch: ``df.writeStream.foreachBatch(foreach_batch(HttpSink(url=...)))``.
+
+    The way to ``outputMode("update")``, which Spark refuses for every sink in Python. Spark repeats a micro-batch that
+    was not committed, so rows arrive at least once, and then with the same idempotency ids:
+    ``<query id>/<batch id>/-/<partition>/<sequence>``. A function of your own may call it several times for one
+    micro-batch: ``.1`` follows the batch id for the second call, and so on, so calls must come in the same order again.
+
+    :param name: stands for the query's id. Needed with Spark Connect, where no function can learn that id: without
+        a name, a repeated micro-batch has new ids there
+    :param options: those of batch jobs, such as ``stateLocation``
+    """
+    return _ForeachBatch(sink, name, options)
+
+
+class _ForeachBatch:
+    """A class, since Spark Connect pickles it for the server."""
+
+    def __init__(self, sink: AsyncSink[Any, Any, Any], name: str | None, options: Mapping[str, Any]) -> None:
+        self._sink, self._name, self._options = sink, name, dict(options)
+
+    def __call__(self, df: DataFrame, batch_id: int) -> None:
+        from asyncsink.spark.typed import write
+
+        write(self._sink, df, self._options, self._run(df, batch_id))
+
+    def _run(self, df: DataFrame, batch_id: int) -> str | None:
+        query = self._name or _local_property(df, "sql.streaming.queryId")
+        if query is None:
+            logger.warning(
+                "foreach_batch cannot learn the id of the query, so a repeated micro-batch gets new idempotency ids; "
+                "give it a name = ..."
+            )
+            return None
+        call = _count(f"{query} {_local_property(df, 'spark.jobGroup.id')}", batch_id)
+        return f"{query}/{batch_id}.{call}" if call else f"{query}/{batch_id}"
+
+
+_calls: dict[str, tuple[int, int]] = {}
+"""By run of a query: its micro-batch, and how many calls there have been for it."""
+
+
+def _count(run: str, batch_id: int) -> int:
+    """The number of calls for this micro-batch before this one. A run of a query never comes to a batch again."""
+    known, calls = _calls.get(run, (batch_id, 0))
+    before = calls if known == batch_id else 0
+    _calls[run] = (batch_id, before + 1)
+    return before
+
+
+def _local_property(df: DataFrame, key: str) -> str | None:
+    """A property that Spark has set in the thread of the micro-batch; None with Spark Connect, which shows none."""
+    from pyspark.errors import PySparkException
+
+    try:
+        value: str | None = df.sparkSession.sparkContext.getLocalProperty(key)
+    except (PySparkException, AttributeError):
+        return None
+    return value
