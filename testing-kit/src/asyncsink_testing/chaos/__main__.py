@@ -11,25 +11,19 @@ from tempfile import TemporaryDirectory
 
 from asyncsink_testing.chaos import TARGETS, Campaign, ChaosError
 from asyncsink_testing.chaos.processes import is_supported
+from asyncsink_testing.chaos.schedule import schedule
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the campaign; 1 if rows are missing, or doubled against the guarantee, or if the kills hit too little."""
     options = _parse(arguments)
-    target = TARGETS[options.sink]
+    target, kills = TARGETS[options.sink], schedule(options.kills, random.Random(options.seed))
     # Ended by a signal, it still ends what it has started.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    print(f"seed {options.seed}", flush=True)
+    _say(f"seed {options.seed}")
     with TemporaryDirectory(prefix="asyncsink-chaos-", ignore_cleanup_errors=True) as folder:
         try:
-            outcome = Campaign(
-                target,
-                options.guarantee,
-                options.kills,
-                options.seed,
-                Path(folder),
-                lambda line: print(line, flush=True),
-            ).run()
+            outcome = Campaign(target, options.guarantee, kills, options.seed, Path(folder), _say).run()
         except ChaosError as error:
             print(error, file=sys.stderr)
             return 1
@@ -39,6 +33,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(fault)
     print(outcome.line)
     return 1 if faults else 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
 
 
 def _parse(arguments: list[str] | None) -> Namespace:

@@ -15,9 +15,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from asyncsink_testing.chaos.programs import RESTARTED
 from asyncsink_testing.chaos.source import COLUMNS
 
-RESTARTED = "the query has failed and is started again"
 _PARTITIONS = (2, 3, 4, 5)
 """Two tasks run at once: there is always more than one writer."""
 

@@ -29,17 +29,20 @@ class Api:
         self._random = random.Random(0)
 
     def react(self, request: HttpRequest) -> Reaction:
-        rows = json.loads(request.body)
-        self._log.write(json.dumps(rows).encode() + b"\n")
+        self.store(json.dumps(json.loads(request.body)).encode() + b"\n")
         return Reaction.OK.after(self._random.uniform(FASTEST_S, SLOWEST_S))
 
+    def store(self, line: bytes) -> None:
+        """Write it down so that it outlives this process."""
+        self._log.write(line)
 
-async def serve(folder: Path) -> None:
+
+async def serve(folder: Path, api: type[Api] = Api) -> None:
     """Run until the harness closes its end of our stdin, be it by its own end."""
     endpoint = folder / "endpoint"
     port = int(endpoint.read_text().rpartition(":")[2]) if endpoint.exists() else 0
     with open_log(folder) as log:
-        async with FaultyHttpServer(Api(log).react, port=port, keep_bodies=False) as server:
+        async with FaultyHttpServer(api(log).react, port=port, keep_bodies=False) as server:
             draft = folder / "endpoint.draft"
             draft.write_text(server.url)
             draft.replace(endpoint)

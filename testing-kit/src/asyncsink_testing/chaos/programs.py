@@ -11,9 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from asyncsink_testing.chaos.driver import RESTARTED
 from asyncsink_testing.chaos.errors import ChaosError
 from asyncsink_testing.chaos.processes import kill_session
+
+RESTARTED = "the query has failed and is started again"
+"""What the driver logs then."""
 
 _START_S = 30.0
 _POLL_S = 0.01
@@ -66,11 +68,11 @@ class Program:
         return self._process is not None and self._process.poll() is None
 
     def buried(self) -> None:
-        """Wait until the process that was killed has ended."""
+        """Wait until the process that was killed has ended; it ends without a kill as well, for its stdin does."""
         if self._process is not None:
-            self._process.wait()
             if self._process.stdin is not None:
                 self._process.stdin.close()
+            self._process.wait()
 
     def tail(self, lines: int = _LINES) -> str:
         """What it has logged last, without the frames of the JVM's stack."""
