@@ -17,7 +17,7 @@ from asyncsink_testing.chaos.source import ROWS, Source
 from asyncsink_testing.chaos.targets import Target
 
 RECOVERY_S = 120.0
-"""A query that has not committed by then hangs. A driver that starts again takes ten seconds, and a minute where others crowd it."""
+"""A query that has not committed by then hangs. A new driver takes ten seconds, and a minute on a crowded machine."""
 
 _POLL_S = 0.001
 _TRIES = 30
