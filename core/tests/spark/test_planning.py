@@ -18,7 +18,7 @@ from asyncsink.plugins import ConnectorInfo, hookimpl, register, unregister
 from asyncsink.sink import Sink
 from asyncsink.spark import AsyncSinkDataSource, ConnectorDataSource
 from asyncsink.spark.columns import schema_of
-from asyncsink.spark.commit import TaskCommit, log_progress
+from asyncsink.spark.commit import TaskCommit, commits, log_progress, summed
 from asyncsink.spark.planning import Plan, plan
 from asyncsink.spark.sentences import ours
 
@@ -138,12 +138,12 @@ def test_any_other_error_becomes_the_cause_of_ours() -> None:
 
 def test_a_commit_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     tasks: list[Any] = [
-        TaskCommit(0, rows=2, requests=1, bytes=20, seconds=0.5),
+        TaskCommit(0, rows_in=2, rows=2, requests=1, bytes=20, seconds=0.5),
         None,
-        TaskCommit(1, rows=3, requests=2, retried=4, throttled=5, bytes=30, seconds=0.25),
+        TaskCommit(1, rows_in=3, rows=3, requests=2, retried=4, throttled=5, bytes=30, seconds=0.25),
     ]
     with caplog.at_level(logging.INFO, "asyncsink.spark"):
-        log_progress("toy", 7, [pickle.loads(pickle.dumps(task)) for task in tasks])
+        log_progress(summed("toy", 7, commits([pickle.loads(pickle.dumps(task)) for task in tasks])))
     assert caplog.text.strip().endswith(
         "asyncsink.toy batch 7: 5 rows (50 bytes) stored by 3 requests of 2 tasks; 4 entries sent again, 5 throttled; "
         "slowest task 0.500 s"

@@ -95,18 +95,19 @@ def test_what_the_limiter_has_learned_outlives_its_micro_batch(lines: Lines, run
         return Reaction.throttle() if len(of_worker) <= 2 else Reaction.OK
 
     with serving(throttle_twice) as server:
-        stream = lines([[f"{row}" for row in range(100)]] * 6)
+        stream = lines([[f"{row}" for row in range(100)]] * 2)
         options = {"maxBatchSize": 100, "maxInFlightRequests": 1, "retry.initialBackoff": "1ms"}
         run_stream(stream, HTTP, url=server.url, **options)
-        assert Counter(stored(server)) == dict.fromkeys(range(100), 6)
-    # A new limiter would begin each micro-batch with 100.
-    batches = [(sum(each) - sum(each[:2])) // 100 for each in sizes.values()]
-    assert list(sizes.values()) == [sizes_of_one_limiter(count) for count in batches]
+        assert Counter(stored(server)) == dict.fromkeys(range(100), 2)
+    # A new limiter would begin with 100. Spark may give the second micro-batch to another worker: then the ledger has
+    # told it what the first one had learned, 55.
+    one_worker, two_workers = [sizes_of_one_limiter(2)], [sizes_of_one_limiter(1), sizes_of_one_limiter(1, budget=55)]
+    assert list(sizes.values()) in (one_worker, two_workers)
 
 
-def sizes_of_one_limiter(batches: int) -> list[int]:
+def sizes_of_one_limiter(batches: int, budget: int = 100) -> list[int]:
     """The requests of so many micro-batches of 100 rows: a throttle halves the budget, a stored request adds 10."""
-    sizes, budget = [], 100
+    sizes: list[int] = []
     for _ in range(batches):
         left = 100
         while left:

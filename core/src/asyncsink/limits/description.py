@@ -52,7 +52,7 @@ class RateLimit:
     size_in_bytes: float | None = None
     per_s: float = 1.0
     burst: float | None = None
-    writers: int = 1
+    writers: int | None = None
     path: str | None = None
     args: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     """Not shown: one of them may be a secret."""
@@ -156,14 +156,14 @@ class RateLimit:
         size_in_bytes: float | None = None,
         per_s: float = 1.0,
         burst: float | None = None,
-        writers: int = 1,
+        writers: int | None = None,
     ) -> RateLimit:
         """So many requests, records or bytes in any `per_s` seconds; see :class:`TokenBucketRateLimitingStrategy`.
 
         :param burst: what may go at once, in the unit of the first limit given, of the others the same share; by
             default one second's worth
-        :param writers: the number of writers that share these limits, such as the tasks of a Spark job; each gets its
-            part
+        :param writers: the number of writers that share these limits, each with its part; by default a program's has
+            all, and Spark's tasks as many parts as there were tasks at work at once
         """
         return cls(
             kind="fixed",
@@ -203,7 +203,7 @@ class RateLimit:
             initial = min(self.initial or 10, most)
             return PacedRateLimitingStrategy(config.max_in_flight_requests, initial, most, config.max_batch_size)
         if self.kind == "fixed":
-            return self._token_bucket(self.writers, config.max_batch_size)
+            return self._token_bucket(self.writers or 1, config.max_batch_size)
         if self.kind == "none":
             return NoRateLimitingStrategy(config.max_batch_size)
         if self.kind == "custom":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import inf
 from random import Random
 from typing import TYPE_CHECKING
@@ -153,6 +153,14 @@ class Limiter:
         except FatalRequestError:
             return None
 
+    def snapshot(self) -> bytes | None:
+        """What the strategy has learned; None if nothing is worth keeping, or if it has raised."""
+        try:
+            return None if self.broken else self.strategy.snapshot()
+        except Exception as error:
+            self._fault(error)
+            return None
+
     def _fault(self, error: Exception) -> FatalRequestError:
         if self.broken is None:
             self.broken = FatalRequestError(
@@ -232,13 +240,22 @@ class Limiter:
             self.failing_since_s = None
 
 
+def _seed(strategy: RateLimitingStrategy, hints: Sequence[bytes]) -> None:
+    """Tell a new strategy what others have learned: a hint, so one that cannot take it starts without."""
+    try:
+        strategy.seed(hints)
+    except Exception as error:
+        logger.warning("%s.seed raised %s: %s; it starts without", type(strategy).__name__, type(error).__name__, error)
+
+
 class LimiterCache:
     """The limiters of one client, by scope. Bounded: beyond `max_scopes` the longest unused idle one is forgotten."""
 
-    __slots__ = ("_limiters", "_max_scopes")
+    __slots__ = ("_learned", "_limiters", "_max_scopes")
 
     def __init__(self, max_scopes: int = 1024) -> None:
-        self._limiters: dict[Hashable, Limiter] = {}
+        self._limiters: dict[tuple[Hashable, ...], Limiter] = {}
+        self._learned: Mapping[str, Sequence[bytes]] = {}
         self._max_scopes = max_scopes
 
     def __len__(self) -> int:
@@ -251,10 +268,22 @@ class LimiterCache:
         key = scope, config.rate_limit, config.retry, *sizes
         found = self._limiters.pop(key, None)
         if found is None or found.broken is not None:
-            found = Limiter(config.rate_limit.make(config), config.retry)
+            strategy = config.rate_limit.make(config)
+            if hints := self._learned.get(repr(scope)):
+                _seed(strategy, hints)
+            found = Limiter(strategy, config.retry)
             self._make_room()
         self._limiters[key] = found
         return found
+
+    def learn(self, learned: Mapping[str, Sequence[bytes]]) -> None:
+        """Start limiters that are made from now on with what :meth:`snapshot` gave elsewhere; others know better."""
+        self._learned = learned
+
+    def snapshot(self) -> dict[str, bytes]:
+        """By scope, what its limiter has learned so far."""
+        found = ((key[0], limiter.snapshot()) for key, limiter in self._limiters.items())
+        return {repr(scope): snapshot for scope, snapshot in found if snapshot is not None}
 
     def _make_room(self) -> None:
         if len(self._limiters) >= self._max_scopes:

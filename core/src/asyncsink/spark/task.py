@@ -3,94 +3,137 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 
-from asyncsink.arrow.normalise import normalise
-from asyncsink.context import WriteContext, WriterInitContext
+from asyncsink.context import WriterInitContext
 from asyncsink.errors import AsyncSinkError
+from asyncsink.ledger import KeptState
+from asyncsink.metrics import Metrics
 from asyncsink.spark.commit import TaskCommit
+from asyncsink.spark.limits import learned, teach, with_its_part
 from asyncsink.spark.mailbox import Mailbox
 from asyncsink.spark.planning import Plan
+from asyncsink.spark.recovery import Recovered
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.worker import Worker
-from asyncsink.writer import WriterStatistics
+from asyncsink.spark.writing import counted, left_by, restored, write_rows
 
 logger = logging.getLogger(__name__)
 
 
-def write_task(plan: Plan, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
+@dataclass(frozen=True)
+class _Task:
+    """What is known of a task before its first row comes."""
+
+    plan: Plan
+    partition: int
+    attempt: int
+    query_id: str | None
+    batch_id: int | None
+    recovered: Recovered | None
+
+    @property
+    def states(self) -> tuple[KeptState, ...]:
+        return () if self.recovered is None else self.recovered.states_of(self.partition)
+
+    def commit(self, **counts: Any) -> TaskCommit:
+        """The message to the driver, with what a task without rows tells too."""
+        return TaskCommit(
+            partition=self.partition,
+            worker=f"{socket.gethostname()}:{os.getpid()}",
+            query_id=self.query_id,
+            is_kept=self.recovered is not None,
+            follows=None if self.recovered is None else self.recovered.state.batch_id,
+            **counts,
+        )
+
+
+def write_task(plan: Plan, recovered: Recovered | None, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
     """Write all batches of this task; returns once every row is acknowledged, or given up for good.
 
     Nothing needs to happen after it: Spark may kill the process at any moment and runs the task again.
 
+    :param recovered: what the ledger said when the batch was planned, if there is one
     :raises AsyncSinkError: why rows could not be delivered; Spark repeats the task
     """
-    task = _task_context()
+    with ours(f"writing to connector {plan.connector!r}"):
+        task = _begun(plan, recovered)
+        if task.recovered and task.batch_id is not None and task.recovered.is_committed(task.batch_id):
+            return task.commit(skipped=True)
     first = next(batches, None)
     if first is None:
-        return TaskCommit(task.partitionId())
-    started_s = monotonic()
-    size_in_bytes = 0
+        return task.commit()
+    started_s, begun_s = time(), monotonic()
+    size_in_bytes = rows_in = 0
     worker = Worker.current()
-    with worker.serve(partial(_write, plan, _init_context(plan, task, worker))) as mailbox:
+    with worker.serve(partial(_write, task, worker)) as mailbox:
         for batch in chain([first], batches):
             mailbox.put(batch)
             size_in_bytes += batch.nbytes
-        statistics = mailbox.finish()
-    logger.info("asyncsink.%s task of partition %d: %s", plan.connector, task.partitionId(), statistics)
-    return TaskCommit(
-        partition=task.partitionId(),
-        rows=statistics.acknowledged,
-        dead_lettered=statistics.dead_lettered,
-        dropped=statistics.dropped,
-        requests=statistics.requests,
-        retried=statistics.retried_entries,
-        throttled=statistics.throttled_entries,
-        bytes=size_in_bytes,
-        seconds=monotonic() - started_s,
+            rows_in += batch.num_rows
+        done = mailbox.finish()
+    logger.info("asyncsink.%s task of partition %d: %s", plan.connector, task.partition, done)
+    told: TaskCommit = replace(
+        done, rows_in=rows_in, bytes=size_in_bytes, started_s=started_s, seconds=monotonic() - begun_s
     )
+    return told
 
 
-async def _write(
-    plan: Plan, context: WriterInitContext, mailbox: Mailbox[pa.RecordBatch, WriterStatistics]
-) -> WriterStatistics:
+async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, TaskCommit]) -> TaskCommit:
     """Enter a writer, serve the mailbox, flush and leave: all in this one task of the loop."""
-    with ours(f"writing to connector {plan.connector!r}"):
-        sequence = 0
-        async with plan.sink.create_writer(context) as writer:
-            async for batch in mailbox:
-                await writer.write_batch(normalise(batch), WriteContext(sequence=sequence))
-                sequence += batch.num_rows
-        return writer.statistics()
+    with ours(f"writing to connector {task.plan.connector!r}"):
+        sink, metrics = with_its_part(task.plan.sink, task.recovered), Metrics()
+        teach(worker.clients, sink, task.recovered)
+        async with sink.create_writer(_context(task, worker, metrics), restored(sink, task.states)) as writer:
+            rows = await write_rows(writer, mailbox)
+            await writer.flush(end_of_input=True)
+            states = left_by(sink, writer)
+        return task.commit(
+            **counted(writer, rows, metrics),
+            claimed=(task.partition,) if task.states else (),
+            states=states,
+            learned=learned(worker.clients, sink),
+        )
 
 
-def _task_context() -> TaskContext:
+def _begun(plan: Plan, recovered: Recovered | None) -> _Task:
     task = TaskContext.get()
     if task is None:
         raise AsyncSinkError("a writer of asyncsink.spark was called outside a Spark task; let Spark call it")
-    return task
-
-
-def _init_context(plan: Plan, task: TaskContext, worker: Worker) -> WriterInitContext:
-    query_id: Any = plan.run_id
-    batch_id: Any = None
     # A batch job within foreachBatch has these properties too. It may be one of several there, and rows of two jobs
     # must not share their ids.
-    if plan.streaming:
-        query_id = task.getLocalProperty("sql.streaming.queryId") or plan.run_id
-        batch_id = task.getLocalProperty("streaming.sql.batchId")
-    return WriterInitContext(
-        writer_id=task.partitionId(),
+    query_id = task.getLocalProperty("sql.streaming.queryId") if plan.streaming else None
+    batch_id = task.getLocalProperty("streaming.sql.batchId") if plan.streaming else None
+    if recovered is not None and not recovered.is_of(query_id):
+        recovered = None
+    return _Task(
+        plan,
+        partition=task.partitionId(),
         attempt=task.attemptNumber(),
         query_id=query_id,
         batch_id=None if batch_id is None else int(batch_id),
-        schema=plan.schema,
+        recovered=recovered,
+    )
+
+
+def _context(task: _Task, worker: Worker, metrics: Metrics) -> WriterInitContext:
+    return WriterInitContext(
+        writer_id=task.partition,
+        attempt=task.attempt,
+        query_id=task.query_id or task.plan.run_id,
+        batch_id=task.batch_id,
+        restored_batch_id=task.recovered.state.batch_id if task.recovered and task.states else None,
+        schema=task.plan.schema,
         clients=worker.clients,
+        metric_group=metrics.group,
     )

@@ -1,0 +1,173 @@
+"""The ledger between Spark's processes: read where a batch is planned, heeded in its tasks, written where it commits.
+
+Planner and commit process serve many queries and are replaced at any time: what they remember are caches.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from asyncsink.errors import LedgerError, LedgerUnavailableError
+from asyncsink.ledger import FOLDER, BatchProgress, KeptState, Ledger, LedgerState, open_store, query_id_of
+from asyncsink.options.door import DoorOptions
+from asyncsink.spark.commit import TaskCommit
+
+logger = logging.getLogger(__name__)
+
+_said: set[str] = set()
+_committed: dict[str, LedgerState] = {}
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What the planner has found in the ledger; Spark pickles it into every task of the batch.
+
+    :param location: of the ledger, for messages
+    :param state: after the last commit
+    :param is_new: whether nothing was ever committed to this ledger
+    """
+
+    location: str
+    state: LedgerState
+    is_new: bool = False
+
+    def is_of(self, query_id: str | None) -> bool:
+        """Whether the ledger is that of the query which runs the task.
+
+        :raises LedgerError: it is another query's
+        """
+        if self.state.query_id == query_id or (self.is_new and self.state.query_id is None):
+            return True
+        if not self.is_new:
+            raise LedgerError(
+                f"the ledger {self.location} is that of query {self.state.query_id}, but this is query {query_id}: "
+                "the checkpoint was made anew or copied, or two queries share a ledgerLocation; give each query a "
+                "ledger of its own, or remove this one"
+            )
+        say_once(
+            f"checkpointLocation leads asyncsink to the checkpoint of query {self.state.query_id}, but this is query "
+            f"{query_id}; it goes on without a ledger: rows go out at least once, and limits are learned anew"
+        )
+        return False
+
+    def is_committed(self, batch_id: int) -> bool:
+        """Whether Spark repeats the batch that was committed last, so that all its rows are stored.
+
+        :raises LedgerError: a batch after this one was committed before
+        """
+        committed = self.state.batch_id
+        if committed is not None and batch_id < committed:
+            raise LedgerError(
+                f"Spark asks for batch {batch_id}, but the ledger {self.location} says that batch {committed} was "
+                "committed: the checkpoint was rewound. Were it skipped, rows could be lost; to send them again, "
+                "remove the ledger"
+            )
+        return batch_id == committed
+
+    def states_of(self, partition: int) -> tuple[KeptState, ...]:
+        """What the writer of this partition takes over."""
+        return tuple(self.state.writer_states.get(partition, ()))
+
+
+def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | None:
+    """Read the ledger for a batch that is being planned; None where there is to be none. One round trip, as a rule.
+
+    :raises LedgerError: it cannot be read or written, is damaged, or a newer release has written it
+    """
+    ledger = _ledger(connector, door, streaming)
+    if ledger is None:
+        return None
+    state = ledger.read()
+    if state is not None:
+        return Recovered(ledger.location, state)
+    try:
+        query_id = _proof(door) if streaming else None
+        if not ledger.probe():
+            raise LedgerUnavailableError(f"{ledger.location} does not create files exclusively")
+    except LedgerUnavailableError as error:
+        _go_on_without(error)
+        return None
+    return Recovered(ledger.location, LedgerState(query_id=query_id), is_new=True)
+
+
+def _ledger(connector: str, door: DoorOptions, streaming: bool) -> Ledger | None:
+    location = (door.ledger_location or door.checkpoint_location) if streaming else door.state_location
+    if location is None:
+        if streaming:
+            _go_on_without("asyncsink was given no checkpointLocation: give it as an option of the query")
+        return None
+    try:
+        return Ledger(open_store(location).within(FOLDER).within(connector))
+    except LedgerUnavailableError as error:
+        _go_on_without(error)
+        return None
+
+
+def _proof(door: DoorOptions) -> str | None:
+    """The id of the query whose checkpoint the ledger lies in; None where the user has placed the ledger elsewhere."""
+    if door.ledger_location is not None or door.checkpoint_location is None:
+        return None
+    checkpoint = open_store(door.checkpoint_location)
+    query_id = query_id_of(checkpoint)
+    if query_id is None:
+        raise LedgerUnavailableError(
+            f"{checkpoint.location} holds no file metadata of Spark's, so Spark sees another place by this name"
+        )
+    return query_id
+
+
+def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProgress, tasks: list[TaskCommit]) -> None:
+    """Commit a batch to the ledger, if it has one and the batch is new. Two round trips, as a rule.
+
+    :raises LedgerError: it cannot be written; Spark then repeats the batch
+    """
+    if progress.skipped or not tasks or not all(task.is_kept for task in tasks):
+        return
+    ledger = _ledger(connector, door, streaming)
+    if ledger is None:
+        return
+    before = _committed.get(ledger.location)
+    if before is None or before.batch_id != tasks[0].follows or before.query_id != progress.query_id:
+        before = ledger.read() or LedgerState()
+    if not streaming:
+        progress = replace(progress, batch_id=0 if before.batch_id is None else before.batch_id + 1)
+    state = succeeding(before, progress, tasks)
+    ledger.commit(state, progress)
+    _committed[ledger.location] = state
+
+
+def succeeding(before: LedgerState, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> LedgerState:
+    """The state after a batch: what nobody has learned anew, or taken over, stays."""
+    learned: dict[str, dict[str, bytes]] = {}
+    for task in tasks:
+        for scope, snapshot in task.learned:
+            learned.setdefault(scope, {})[task.worker] = snapshot
+    states = {task.partition: task.states for task in tasks if task.states}
+    claimed = {partition for task in tasks for partition in task.claimed}
+    for partition, kept in before.writer_states.items():
+        if partition not in claimed:
+            # There may be fewer partitions from now on: who has no successor is taken over by another.
+            heir = partition % len(tasks)
+            states[heir] = (*states.get(heir, ()), *kept)
+    return LedgerState(
+        query_id=progress.query_id,
+        batch_id=progress.batch_id,
+        writers=progress.writers or before.writers,
+        learned={**before.learned, **{scope: tuple(found.values()) for scope, found in learned.items()}},
+        writer_states=states,
+    )
+
+
+def _go_on_without(reason: object) -> None:
+    say_once(
+        f"{reason}. Without a ledger rows are delivered at least once, and limits are learned anew after a restart"
+    )
+
+
+def say_once(sentence: str) -> None:
+    """Warn, once in the life of this process."""
+    if sentence not in _said:
+        _said.add(sentence)
+        logger.warning("%s", sentence)

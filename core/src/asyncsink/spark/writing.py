@@ -1,0 +1,74 @@
+"""How a task uses a writer: rows in, counts and state out. An AsyncSinkWriter does it in bulk, any other row by row."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from asyncsink.arrow.normalise import normalise
+from asyncsink.context import WriteContext
+from asyncsink.ledger import KeptState
+from asyncsink.metrics import Metrics
+from asyncsink.sink import Sink, SinkWriter
+from asyncsink.state import BufferedRequestState
+from asyncsink.writer import AsyncSinkWriter
+
+
+async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[pa.RecordBatch]) -> int:
+    """Write all that comes; the number of rows."""
+    sequence = 0
+    async for batch in batches:
+        rows = normalise(batch)
+        if isinstance(writer, AsyncSinkWriter):
+            await writer.write_batch(rows, WriteContext(sequence=sequence))
+        else:
+            for number, row in enumerate(rows.to_pylist(), sequence):
+                await writer.write(row, WriteContext(sequence=number))
+        sequence += rows.num_rows
+    return sequence
+
+
+def restored(sink: Sink[Any, Any, Any, Any], kept: Sequence[KeptState]) -> list[Any]:
+    """The states that a writer starts from.
+
+    :raises ValueError: they were written by a version that the sink's serializer does not read
+    """
+    serializer = sink.writer_state_serializer
+    return [] if serializer is None else [serializer.deserialize(version, data) for version, data in kept]
+
+
+def left_by(sink: Sink[Any, Any, Any, Any], writer: SinkWriter[Any, Any, Any]) -> tuple[KeptState, ...]:
+    """What a flushed writer leaves to its successor; an AsyncSinkWriter leaves nothing, as it has sent everything."""
+    serializer = sink.writer_state_serializer
+    if serializer is None:
+        return ()
+    states = [state for state in writer.snapshot_state() if not _is_empty(state)]
+    return tuple((serializer.version, serializer.serialize(state)) for state in states)
+
+
+def _is_empty(state: Any) -> bool:
+    return isinstance(state, BufferedRequestState) and not state.entries
+
+
+def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> dict[str, Any]:
+    """The counts of a writer that has been left, as a commit message has them."""
+    if not isinstance(writer, AsyncSinkWriter):
+        return {"rows": rows}
+    told = writer.statistics()
+    times = metrics.snapshot().get("requestTimeSeconds")
+    return {
+        "rows": told.acknowledged,
+        "restored": told.restored,
+        "left": told.unacknowledged,
+        "dead_lettered": told.dead_lettered,
+        "dropped": told.dropped,
+        "requests": told.requests,
+        "failed_requests": told.failed_requests,
+        "retried": told.retried_entries,
+        "throttled": told.throttled_entries,
+        "limit": told.max_batch_size,
+        "request_p50_s": None if times is None else times.quantile(0.5),
+        "request_p99_s": None if times is None else times.quantile(0.99),
+    }
