@@ -27,7 +27,7 @@ class Need(NamedTuple):
     version: str
 
 
-def packed(writer: object, state: Mapping[str, Any], sink: object) -> tuple[Callable[..., object], tuple[bytes]]:
+def packed(writer: object, state: Mapping[str, Any], sink: object) -> tuple[Callable[..., Any], tuple[bytes]]:
     """What ``writer.__reduce__`` returns, so that a writer which cannot be unpickled says why.
 
     A pickle names the modules of what it holds. Where one is missing, Spark's worker fails with a bare
