@@ -21,10 +21,9 @@ class CountingStore:
 
     location = "memory"
 
-    def __init__(self, *, exclusive: bool = True) -> None:
+    def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.trips: list[str] = []
-        self._exclusive = exclusive
 
     def read(self, name: str) -> bytes | None:
         self.trips.append(f"read {name}")
@@ -36,7 +35,7 @@ class CountingStore:
 
     def create(self, name: str, data: bytes) -> bool:
         self.trips.append("create")
-        if self._exclusive and name in self.files:
+        if name in self.files:
             return False
         self.files[name] = data
         return True
@@ -130,11 +129,10 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(change: Callable[[
         Ledger(store).read()
 
 
-@pytest.mark.parametrize("exclusive", [True, False])
-def test_a_probe_tells_whether_files_are_created_exclusively_and_leaves_nothing(exclusive: bool) -> None:
-    store = CountingStore(exclusive=exclusive)
-    assert Ledger(store).probe() is exclusive
-    assert store.files == {}
+def test_a_probe_leaves_nothing() -> None:
+    store = CountingStore()
+    Ledger(store).probe()
+    assert (store.files, store.trips) == ({}, ["create"])
 
 
 def test_the_id_of_a_query_is_that_of_sparks_metadata(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from asyncsink.dead_letters import read_dead_letters
-from asyncsink.spark.commit import TaskCommit, log_progress
+from asyncsink.spark.commit import TaskCommit, commits, log_progress, summed
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
 
 HTTP = "asyncsink.http"
@@ -75,10 +75,13 @@ def test_a_stream_goes_on_past_bad_rows_with_the_path_alone(
 
 
 def test_the_driver_tells_how_many_rows_were_given_up(caplog: pytest.LogCaptureFixture) -> None:
-    tasks = [TaskCommit(0, rows=2, requests=1, dead_lettered=3), TaskCommit(1, dead_lettered=1, dropped=2)]
-    older = TaskCommit(2, rows=1)
+    tasks = [
+        TaskCommit(0, rows_in=5, rows=2, requests=1, dead_lettered=3),
+        TaskCommit(1, rows_in=3, dead_lettered=1, dropped=2),
+    ]
+    older = TaskCommit(2, rows_in=1, rows=1)
     for name in ("dead_lettered", "dropped"):
         older.__dict__.pop(name)
     with caplog.at_level(logging.INFO, "asyncsink"):
-        log_progress("toy", 7, [pickle.loads(pickle.dumps(task)) for task in [*tasks, older]])
+        log_progress(summed("toy", 7, commits([pickle.loads(pickle.dumps(task)) for task in [*tasks, older]])))
     assert "3 rows (0 bytes) stored by 1 requests of 3 tasks, 4 rows dead-lettered, 2 rows dropped; 0" in caplog.text

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from asyncsink.dead_letters.folders import make_folder, sync_folder
-from asyncsink.errors import LedgerError
 from asyncsink.ledger.failure import told
 from asyncsink.ledger.naming import aside, checked, hidden, left_over
 
@@ -105,8 +104,8 @@ class LocalStore:
             if left_over(each.name):
                 each.unlink(missing_ok=True)
 
-    def _not_exclusive(self, name: str, error: OSError) -> LedgerError:
-        return LedgerError(
+    def _not_exclusive(self, name: str, error: OSError) -> LedgerUnavailableError:
+        return LedgerUnavailableError(
             f"the ledger cannot create {name!r} in {self.location}: the file system has no hard links there "
             f"({error.strerror}), and creates nothing exclusively; name a folder on a disk, or on an object store"
         )

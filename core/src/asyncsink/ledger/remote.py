@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from asyncsink.errors import LedgerError, LedgerUnavailableError
+from asyncsink.errors import LedgerUnavailableError
 from asyncsink.ledger.failure import cause, told
 from asyncsink.ledger.location import Location
 from asyncsink.ledger.naming import checked, hidden, left_over
@@ -102,7 +102,7 @@ class RemoteStore:
             return
         probe = f"{self._root}/{PROBE}"
         if self._writing.create(probe, b"") and self._writing.create(probe, b""):
-            raise LedgerError(
+            raise LedgerUnavailableError(
                 f"the ledger cannot create {name!r} in {self.location}: the file system there creates a file a second "
                 "time, so that two processes could both think that they were first; name a folder on S3, Google Cloud "
                 "Storage, Azure Data Lake, HDFS or a disk"

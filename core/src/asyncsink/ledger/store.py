@@ -33,7 +33,7 @@ class Store(Protocol):
         Over a network False may also mean one's own file: the client of an object store repeats a request whose answer
         got lost. Who must know puts something unique into `data`, and reads.
 
-        :raises LedgerError: also if the file system cannot create exclusively: nothing has been written then
+        :raises LedgerUnavailableError: the file system cannot create exclusively; nothing has been written then
         """
 
     def names(self, folder: str) -> list[str]:

@@ -84,8 +84,7 @@ def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | N
         return Recovered(ledger.location, state)
     try:
         query_id = _proof(door) if streaming else None
-        if not ledger.probe():
-            raise LedgerUnavailableError(f"{ledger.location} does not create files exclusively")
+        ledger.probe()
     except LedgerUnavailableError as error:
         _go_on_without(error)
         return None
