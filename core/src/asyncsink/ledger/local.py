@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from asyncsink.dead_letters.folders import make_folder, sync_folder
+from asyncsink.errors import LedgerUnavailableError
 from asyncsink.ledger.failure import told
 from asyncsink.ledger.naming import aside, checked, hidden, left_over
 
