@@ -34,8 +34,8 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
     for that.
     """
 
-    def __init__(self, writer: AsyncSinkWriter[InputT, EntryT], backend: str = "asyncio") -> None:
-        self._writer, self._backend = writer, backend
+    def __init__(self, writer: AsyncSinkWriter[InputT, EntryT]) -> None:
+        self._writer = writer
         self._portal: BlockingPortal | None = None
         self._stack = ExitStack()
 
@@ -45,7 +45,7 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
         :raises WriterClosedError: it has been entered before
         """
         with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal(self._backend, name="asyncsink writer"))
+            portal = stack.enter_context(start_blocking_portal(name="asyncsink writer"))
             stack.enter_context(portal.wrap_async_context_manager(self._writer))
             stack.callback(self._end)
             self._portal = portal
@@ -102,7 +102,7 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
     def _call(self, function: Callable[..., Awaitable[ResultT]], *arguments: Any) -> ResultT:
         portal = self._portal
         if portal is None:
-            raise WriterClosedError("the writer is not open; use `with sink.open_blocking() as writer`")
+            raise WriterClosedError("the writer is not open; use `with` around its use, once")
         future = portal.start_task_soon(function, *arguments)
         try:
             return future.result()
