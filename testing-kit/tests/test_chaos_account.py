@@ -120,7 +120,7 @@ def outcome(stored: list[dict[str, Any]], guarantee: str = "at-least-once", hits
 def test_the_last_line_counts_what_is_missing_and_doubled() -> None:
     told = outcome([row(0), row(1), row(1), row(1), row(3)])
     assert told.line == "sink http guarantee at-least-once kills 3 expected 4 read 5 missing 1 duplicates 2"
-    assert list(told.faults()) == ["1 rows are missing"]
+    assert list(told.faults()) == ["1 rows are missing, row 2 is the first; of the micro-batches 0"]
 
 
 def test_duplicates_fail_only_where_exactly_once_was_asked_for() -> None:

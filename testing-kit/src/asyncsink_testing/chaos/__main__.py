@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import shutil
 import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from asyncsink_testing.chaos import TARGETS, Campaign, ChaosError
 from asyncsink_testing.chaos.processes import is_supported
@@ -15,23 +16,36 @@ from asyncsink_testing.chaos.schedule import schedule
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the campaign; 1 if rows are missing, or doubled against the guarantee, or if the kills hit too little."""
+    """Run the campaign; 1 if rows are missing, or doubled against the guarantee, or if the kills hit too little.
+
+    What the run has left on disk stays where it failed.
+    """
     options = _parse(arguments)
-    target, kills = TARGETS[options.sink], schedule(options.kills, random.Random(options.seed))
     # Ended by a signal, it still ends what it has started.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     _say(f"seed {options.seed}")
-    with TemporaryDirectory(prefix="asyncsink-chaos-", ignore_cleanup_errors=True) as folder:
-        try:
-            outcome = Campaign(target, options.guarantee, kills, options.seed, Path(folder), _say).run()
-        except ChaosError as error:
-            print(error, file=sys.stderr)
-            return 1
-    print(outcome.table())
+    folder = Path(mkdtemp(prefix="asyncsink-chaos-"))
+    try:
+        status = _run(options, folder / "run")
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
+    if status == 1:
+        print(f"checkpoint, logs and stored rows are in {folder}", file=sys.stderr)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return status
+
+
+def _run(options: Namespace, folder: Path) -> int:
+    kills = schedule(options.kills, random.Random(options.seed))
+    try:
+        outcome = Campaign(TARGETS[options.sink], options.guarantee, kills, options.seed, folder, _say).run()
+    except ChaosError as error:
+        print(error, file=sys.stderr)
+        return 1
     faults = list(outcome.faults())
-    for fault in faults:
-        print(fault)
-    print(outcome.line)
+    for line in (outcome.table(), *faults, outcome.line):
+        _say(line)
     return 1 if faults else 0
 
 

@@ -74,8 +74,7 @@ class Campaign:
         moment = self._at_any_instant(planned) if planned.aim == "any" else self._at_its_moment(planned)
         self._hits.append(Hit(planned.victim, moment))
         seconds = time.monotonic() - self._started_s
-        told = f"{planned.victim}, {moment} of micro-batch {self._batch}"
-        self._say(f"{seconds:6.1f} s kill {planned.number}: {told}")
+        self._say(f"{seconds:6.1f} s kill {planned.number}: {planned.victim}, {moment} of micro-batch {self._current}")
         self._help_up(planned)
 
     def _at_any_instant(self, planned: Kill) -> Moment:
@@ -125,11 +124,12 @@ class Campaign:
         """Kill one of the victims if what goes on is what is wanted; what it was, or nothing if none was killed."""
         victims = self._victims(planned)
         self._progress.look()
-        moment = self._progress.moment(self._batch)
+        batch = self._current
+        moment = self._progress.moment(batch)
         if not victims or wanted not in ("any", moment) or not self._kill(planned, self._random.choice(victims)):
             return []
         if moment != "between":
-            self._progress.hit(self._batch)
+            self._progress.hit(batch)
         return [moment]
 
     def _victims(self, planned: Kill) -> list[int]:
@@ -158,6 +158,14 @@ class Campaign:
     def _batch(self) -> int:
         """The last micro-batch that was fed."""
         return self._source.files - 1
+
+    @property
+    def _current(self) -> int:
+        """The one that Spark has in hand: of the last two, which are fed together, the first that is not committed."""
+        return next((each for each in (self._batch - 1, self._batch) if self._is_pending(each)), self._batch)
+
+    def _is_pending(self, batch: int) -> bool:
+        return batch >= 0 and not self._progress.is_committed(batch)
 
     def _recovered(self) -> None:
         """Wait until all that was fed is committed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from asyncsink_testing.chaos.progress import Moment
 from asyncsink_testing.chaos.schedule import LEAST_COMMITS, LEAST_WRITES, Victim
-from asyncsink_testing.chaos.source import Row, row
+from asyncsink_testing.chaos.source import Row, batch_of, row
 from asyncsink_testing.chaos.targets import EXACTLY_ONCE
 
 
@@ -26,7 +26,7 @@ class Outcome:
 
     :param expected: rows of the source, from number 0
     :param read: rows that stand in the destination, each as often as it does
-    :param distinct: those of the source that stand there as they were written; one that was changed is missing
+    :param lost: the numbers of those that do not stand there as they were written, in order
     :param strange: rows that stand there and are none of the source's, or not as they were written
     """
 
@@ -35,16 +35,16 @@ class Outcome:
     hits: tuple[Hit, ...]
     expected: int
     read: int
-    distinct: int
+    lost: tuple[int, ...]
     strange: int
 
     @property
     def missing(self) -> int:
-        return self.expected - self.distinct
+        return len(self.lost)
 
     @property
     def duplicates(self) -> int:
-        return self.read - self.distinct - self.strange
+        return self.read - self.strange - (self.expected - self.missing)
 
     @property
     def line(self) -> str:
@@ -61,7 +61,8 @@ class Outcome:
     def faults(self) -> Iterator[str]:
         """Why the run has failed; nothing if it has not."""
         if self.missing:
-            yield f"{self.missing} rows are missing"
+            batches = ", ".join(map(str, sorted({batch_of(each) for each in self.lost})))
+            yield f"{self.missing} rows are missing, row {self.lost[0]} is the first; of the micro-batches {batches}"
         if self.strange:
             yield f"{self.strange} rows arrived that the source does not hold, or changed"
         if self.duplicates and self.guarantee == EXACTLY_ONCE:
@@ -94,4 +95,5 @@ def account(sink: str, guarantee: str, hits: Iterable[Hit], expected: int, store
             seen.add(number)
         else:
             strange += 1
-    return Outcome(sink, guarantee, tuple(hits), expected, read, len(seen), strange)
+    lost = tuple(number for number in range(expected) if number not in seen)
+    return Outcome(sink, guarantee, tuple(hits), expected, read, lost, strange)
