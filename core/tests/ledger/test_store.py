@@ -64,6 +64,7 @@ def test_a_store_that_nobody_has_written_to_is_empty(store: Store) -> None:
     assert store.read("state.json") is None
     assert store.names("") == []
     assert store.names("progress") == []
+    assert store.folders("") == []
     store.remove("state.json")
 
 
@@ -94,6 +95,17 @@ def test_files_and_folders_are_listed_apart(store: Store) -> None:
     for name in ("b", "a", "sub/c", "about/d"):
         store.replace(name, b"")
     assert store.names("") == ["a", "b"]
+    assert store.folders("") == ["about", "sub"]
+    assert store.folders("sub") == []
+
+
+def test_folders_are_listed_by_their_own_name_at_any_depth(store: Store) -> None:
+    for name in ("asyncsink/http/state.json", "asyncsink/http/progress/1.json", "asyncsink/toy/state.json", "commits"):
+        store.replace(name, b"")
+    assert store.folders("asyncsink") == ["http", "toy"]
+    assert store.within("asyncsink").folders("") == ["http", "toy"]
+    assert store.folders("asyncsink/http") == ["progress"]
+    assert store.folders("none") == []
 
 
 def test_contents_larger_than_a_page_come_back_whole(store: Store) -> None:

@@ -110,6 +110,7 @@ def test_nothing_is_left_beside_a_file(tmp_path: Path) -> None:
         ("create", lambda store: store.create("sub/x", b"")),
         ("remove", lambda store: store.remove("sub/x")),
         ("list", lambda store: store.names("sub/x")),
+        ("list", lambda store: store.folders("sub/x")),
     ],
 )
 def test_a_file_in_the_place_of_a_folder_is_named(

@@ -35,6 +35,7 @@ from .s3 import S3
         (lambda store: store.create("slot", b"x"), ["PUT"]),
         (lambda store: store.create("state.json", b"x"), ["PUT"]),
         (lambda store: store.names("progress"), ["GET"]),
+        (lambda store: store.folders(""), ["GET"]),
         (lambda store: store.remove("state.json"), ["DELETE"]),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -57,11 +57,18 @@ class LocalStore:
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, sorted; none if it does not exist."""
+        return self._listed(folder, os.DirEntry.is_file)
+
+    def folders(self, folder: str) -> list[str]:
+        """The names of the folders in a folder, sorted; none if it does not exist."""
+        return self._listed(folder, os.DirEntry.is_dir)
+
+    def _listed(self, folder: str, is_wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
         path = self._path(folder) if folder else self._folder
         with told("list", folder or ".", self.location):
             try:
                 with os.scandir(path) as entries:
-                    return sorted(each.name for each in entries if not hidden(each.name) and each.is_file())
+                    return sorted(each.name for each in entries if not hidden(each.name) and is_wanted(each))
             except FileNotFoundError:
                 return []
 

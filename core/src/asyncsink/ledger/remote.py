@@ -69,19 +69,28 @@ class RemoteStore:
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, sorted; none if it does not exist."""
-        path = self._path(folder) if folder else self._root
+        path = self._folder(folder)
         with told("list", folder or ".", self.location):
-            try:
-                entries = self._filesystem.ls(path, detail=True)
-            except FileNotFoundError:
-                return []
-            # A file of the folder's name lists itself, and some tools keep a folder by an empty file, named `x/`.
-            files = [each["name"].strip("/") for each in entries if each["type"] == "file"]
-            inside = path.strip("/") + "/"
-            names = sorted(each.removeprefix(inside) for each in files if each.startswith(inside))
+            names = self._listed(path, "file")
             for left in filter(left_over, names):
                 self._writing.remove(f"{path}/{left}")
             return [each for each in names if not hidden(each)]
+
+    def folders(self, folder: str) -> list[str]:
+        """The names of the folders in a folder, sorted; none if it does not exist."""
+        path = self._folder(folder)
+        with told("list", folder or ".", self.location):
+            return [each for each in self._listed(path, "directory") if not hidden(each)]
+
+    def _listed(self, path: str, kind: str) -> list[str]:
+        try:
+            entries = self._filesystem.ls(path, detail=True)
+        except FileNotFoundError:
+            return []
+        # A file of the folder's name lists itself, and some tools keep a folder by an empty file, named `x/`.
+        found = [each["name"].strip("/") for each in entries if each["type"] == kind]
+        inside = path.strip("/") + "/"
+        return sorted(each.removeprefix(inside) for each in found if each.startswith(inside))
 
     def remove(self, name: str) -> None:
         """Remove a file, if there is one."""
@@ -92,6 +101,9 @@ class RemoteStore:
     def within(self, folder: str) -> RemoteStore:
         """The same store, one or more folders deeper."""
         return RemoteStore(self._filesystem, self._writing, self._path(folder), f"{self.location}/{folder}")
+
+    def _folder(self, folder: str) -> str:
+        return self._path(folder) if folder else self._root
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{checked(name)}"

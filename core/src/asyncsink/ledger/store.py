@@ -39,6 +39,9 @@ class Store(Protocol):
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder (``""``: the store's own), sorted; none if it does not exist."""
 
+    def folders(self, folder: str) -> list[str]:
+        """The names of the folders in a folder (``""``: the store's own), sorted; none if it does not exist."""
+
     def remove(self, name: str) -> None:
         """Remove a file, if there is one. After a power failure it may be back."""
 
