@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from asyncsink.errors import ConfigurationError, ConnectorLoadError
 from asyncsink.options import parse_options
 from asyncsink.options.door import DoorOptions
 from asyncsink.plugins import load_object, load_sink
+from asyncsink.sink import Sink
 from asyncsink.spark.columns import schema_of
 
 
@@ -29,7 +30,7 @@ class Plan:
     """
 
     connector: str
-    sink: AsyncSink[Any, Any, Any]
+    sink: Sink[Any, Any, Any, Any]
     schema: Schema
     run_id: str
     streaming: bool
@@ -52,7 +53,7 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
 
 def plan_sink(
     name: str,
-    sink: AsyncSink[Any, Any, Any],
+    sink: Sink[Any, Any, Any, Any],
     options: Mapping[str, str],
     struct: StructType,
     *,
@@ -71,23 +72,27 @@ def plan_sink(
 
 
 def _planned(
-    connector: str, sink: AsyncSink[Any, Any, Any], door: DoorOptions, struct: StructType, *, streaming: bool
+    connector: str, sink: Sink[Any, Any, Any, Any], door: DoorOptions, struct: StructType, *, streaming: bool
 ) -> Plan:
     schema = schema_of(struct)
-    if door.converter is not None:
-        sink = sink.with_converter(load_object(door.converter))
-    sink.converter(schema)
+    if isinstance(sink, AsyncSink):
+        if door.converter is not None:
+            sink = sink.with_converter(load_object(door.converter))
+        sink.converter(schema)
+    elif door.converter is not None:
+        raise ConfigurationError(f"option 'converter' is given, but {connector!r} has no converter; leave it out")
     return Plan(connector, sink, schema, uuid4().hex, streaming, door)
 
 
-def _sink(connector: str, options: Mapping[str, str]) -> AsyncSink[Any, Any, Any]:
+def _sink(connector: str, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any]:
     kind = load_sink(connector)
-    if not issubclass(kind, AsyncSink):
+    from_options: Callable[[Mapping[str, str]], Sink[Any, Any, Any, Any]] | None = getattr(kind, "from_options", None)
+    if from_options is None:
         raise ConnectorLoadError(
-            f"connector {connector!r} has the sink {kind.__qualname__}, which is no AsyncSink; Spark can write to "
-            "those only, so use it from a program"
+            f"connector {connector!r} has the sink {kind.__qualname__}, which cannot be made of options: it has no "
+            "from_options; use it from a program"
         )
-    return kind.from_options(options)
+    return from_options(options)
 
 
 def _check_door(door: DoorOptions, streaming: bool) -> None:

@@ -6,8 +6,9 @@ Planner and commit process serve many queries and are replaced at any time: what
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from asyncsink.errors import LedgerError, LedgerUnavailableError
 from asyncsink.ledger import FOLDER, BatchProgress, KeptState, Ledger, LedgerState, open_store, query_id_of
@@ -15,6 +16,9 @@ from asyncsink.options.door import DoorOptions
 from asyncsink.spark.commit import TaskCommit
 
 logger = logging.getLogger(__name__)
+
+MOST_SCOPES: Final = 500
+"""Whose limits are kept: the planner pickles them into every task."""
 
 _said: set[str] = set()
 _committed: dict[str, LedgerState] = {}
@@ -154,9 +158,15 @@ def succeeding(before: LedgerState, progress: BatchProgress, tasks: Sequence[Tas
         query_id=progress.query_id,
         batch_id=progress.batch_id,
         writers=progress.writers or before.writers,
-        learned={**before.learned, **{scope: tuple(found.values()) for scope, found in learned.items()}},
+        learned=_newest(before.learned, {scope: tuple(found.values()) for scope, found in learned.items()}),
         writer_states=states,
     )
+
+
+def _newest(before: Mapping[str, tuple[bytes, ...]], now: Mapping[str, tuple[bytes, ...]]) -> dict[str, Any]:
+    """What was learned last, of so many scopes as the ledger keeps: some sinks have a route for each customer."""
+    kept = [(scope, found) for scope, found in before.items() if scope not in now]
+    return dict([*kept, *now.items()][-MOST_SCOPES:])
 
 
 def _go_on_without(reason: object) -> None:

@@ -1,0 +1,7 @@
+"""Spark finds this module by its name."""
+
+from asyncsink.spark import ConnectorDataSource
+
+
+class DefaultSource(ConnectorDataSource):
+    connector = "counting"
