@@ -27,8 +27,8 @@ ROW_BYTES = 500
 IN_FLIGHT = 4
 MOST_CONNECTIONS = 2 * IN_FLIGHT
 """Two workers that have so many requests in flight each. One for each micro-batch would be far more."""
-MOST_GROWTH = 8 * 2**20
-"""Of a process's resident memory over 170 micro-batches: 49 kB each, a fifth of what each brings to each worker.
+MOST_GROWTH = 4 * 2**20
+"""Of a process's resident memory over 170 micro-batches: 25 kB each, a tenth of what each brings to each worker.
 
 Whoever keeps batches, requests or bodies goes far beyond it; what an allocator takes and gives back stays below.
 """
@@ -153,7 +153,8 @@ def assert_nothing_has_grown(before: dict[int, Process], after: dict[int, Proces
     assert after.keys() <= before.keys()
     for pid, process in after.items():
         assert process.threads <= before[pid].threads, process.role
-        assert process.descriptors <= before[pid].descriptors, process.role
+        # A worker opens a connection when it first has so many requests in flight, which may be late.
+        assert process.descriptors <= before[pid].descriptors + IN_FLIGHT, process.role
 
 
 @needs_proc
@@ -172,23 +173,35 @@ def test_twenty_micro_batches_take_what_ten_have_taken(stream: Stream, destinati
 
 
 @pytest.mark.timeout(180)
-def test_each_micro_batch_is_planned_once(
+def test_each_micro_batch_is_planned_once_with_one_look_into_the_ledger(
     stream: Stream, destination: Destination, start: Start, spark: SparkSession, tmp_path: Path
 ) -> None:
     log = tmp_path / "planned.log"
-    spark.dataSource.register(counting_source(log))
+    spark.dataSource.register(counting_source(log, tmp_path / "checkpoint" / "asyncsink" / "http" / "state.json"))
     stream.add(5)
     start("counted", availableNow=True).awaitTermination()
     assert destination.rows == Counter(range(stream.rows))
-    # Once before the tasks, and once more where the micro-batch is committed.
-    plannings = Counter(log.read_text().splitlines())
-    assert plannings == {PLANNER: 5, COMMITTER: 5}
+    counts = Counter(log.read_text().splitlines())
+    # Spark pickles each writer twice, and both copies are of one planning.
+    assert (counts[f"{PLANNER} plans"], counts[f"{PLANNER} reads"]) == (5, 5)
+    # Once more where the micro-batch is committed; that process remembers what it wrote last.
+    assert (counts[f"{COMMITTER} plans"], counts[f"{COMMITTER} reads"]) == (5, 1)
 
 
-def counting_source(log: Path) -> type[ConnectorDataSource]:
-    """The HTTP connector's door, which notes each planning with the process it happens in."""
+def counting_source(log: Path, state: Path) -> type[ConnectorDataSource]:
+    """The HTTP connector's door, which notes each planning, and each read of `state`, with the process it happens in.
 
-    # Within a function, so that Spark's processes get the class itself: they cannot import this module.
+    All of it stands within this function: Spark's processes get the class itself, for they cannot import this module.
+    """
+
+    def note(what: str) -> None:
+        with log.open("a") as file:
+            file.write(f"{sys.argv[-1]} {what}\n")
+
+    def note_read(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and str(arguments[0]) == str(state) and not arguments[2] & os.O_ACCMODE:
+            note("reads")
+
     class Counted(ConnectorDataSource):
         connector = "http"
 
@@ -197,8 +210,11 @@ def counting_source(log: Path) -> type[ConnectorDataSource]:
             return "counted"
 
         def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802
-            with log.open("a") as file:
-                file.write(f"{sys.argv[-1]}\n")
+            if str(log) not in os.environ:
+                # Of each process once; what is opened is heard of without a change to who opens it.
+                os.environ[str(log)] = "noted"
+                sys.addaudithook(note_read)
+            note("plans")
             return super().streamWriter(schema, overwrite)
 
     return Counted
