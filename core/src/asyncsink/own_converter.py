@@ -124,9 +124,11 @@ def _check_function(given: Any) -> None:
 
 
 def _instance(given: type[ElementConverter[Any, Any]], schema: Schema | None) -> ElementConverter[Any, Any]:
-    arguments = (schema,) if _required(given) or "schema" in signature(given).parameters else ()
+    make: Callable[..., ElementConverter[Any, Any]] = given
     try:
-        return given(*arguments)
+        if "schema" in signature(given).parameters:
+            return make(schema=schema)
+        return make(schema) if _required(given) else make()
     except AsyncSinkError:
         raise
     except Exception as error:
