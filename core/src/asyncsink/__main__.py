@@ -1,4 +1,4 @@
-"""``python -m asyncsink list`` and ``python -m asyncsink doctor``."""
+"""The program ``python -m asyncsink``."""
 
 from __future__ import annotations
 
