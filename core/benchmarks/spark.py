@@ -11,38 +11,48 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyspark
-from spark_jobs import MicroBatches, rows_per_s, spark_session
+from spark_jobs import MicroBatches, round_trips, spark_session, thousand_rows_per_s
 
 from asyncsink_testing.bench import Comparison, arguments, compare, interleave, report
 
 MICRO_BATCHES = 30
-ROWS = 4_000_000
+ROWS = 12_000_000
 MOST_MS_ABOVE = 30.0
 LEAST_SHARE_OF_ROWS = 0.9
+MOST_ROUND_TRIPS = 3.0
 
 OURS, PEER = "asyncsink.noop", "idle"
 PEER_SHOWN = f"a Python sink that only reads, PySpark {pyspark.__version__}"
 
 
 def compared(rounds: int) -> list[Comparison]:
-    with spark_session() as spark, TemporaryDirectory(prefix="asyncsink-bench-") as folder:
-        stream = MicroBatches(spark, Path(folder), MICRO_BATCHES)
+    with TemporaryDirectory(prefix="asyncsink-bench-") as name, spark_session(Path(name)) as spark:
+        stream = MicroBatches(spark, Path(name), MICRO_BATCHES)
         ms = interleave({door: partial(stream.median_ms, door) for door in (OURS, PEER)}, rounds)
-        rows = interleave({door: partial(rows_per_s, spark, door, ROWS) for door in (OURS, PEER)}, rounds)
+        rows = interleave({door: partial(thousand_rows_per_s, spark, door, ROWS) for door in (OURS, PEER)}, rounds)
+        trips = round_trips(spark, Path(name), OURS, MICRO_BATCHES)
     per_batch = compare(
         "a micro-batch of ten rows", ms[OURS], PEER_SHOWN, ms[PEER], unit="ms", most_above=MOST_MS_ABOVE
     )
-    thousands = {door: [each / 1000 for each in figures] for door, figures in rows.items()}
     throughput = compare(
         "a batch job, values of 100 bytes",
-        thousands[OURS],
+        rows[OURS],
         PEER_SHOWN,
-        thousands[PEER],
+        rows[PEER],
         unit="thousand rows/s",
         goal=LEAST_SHARE_OF_ROWS,
         lower_is_better=False,
     )
-    return [per_batch, throughput]
+    # The peer keeps nothing. A count is the same in each round.
+    slow = compare(
+        "a micro-batch, checkpoint 50 ms away",
+        [trips],
+        PEER_SHOWN,
+        [0.0],
+        unit="round trips",
+        most_above=MOST_ROUND_TRIPS,
+    )
+    return [per_batch, throughput, slow]
 
 
 def main() -> None:

@@ -15,17 +15,28 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 SITE = Path(__file__).with_name("spark_site")
+SLOW = "slow"
+ROUND_TRIPS = "ASYNCSINK_BENCH_ROUND_TRIPS"
+"""As in `slow_store.py`, which only Spark's Python processes have on their path."""
 WARM_UP = 5
 """Micro-batches at the start of each query that do not count: the first one alone takes seconds."""
 
 
 @contextmanager
-def spark_session() -> Iterator[SparkSession]:
-    """Two cores, and on the path of Spark's Python processes the connectors of the benchmark."""
+def spark_session(folder: Path) -> Iterator[SparkSession]:
+    """Two cores, and on the path of Spark's Python processes the connectors of the benchmark.
+
+    :param folder: where the slow store counts its round trips
+    """
+    log = folder / "round-trips.log"
+    log.touch()
+    os.environ[ROUND_TRIPS] = str(log)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SITE), *filter(None, [os.environ.get("PYTHONPATH")])])
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings: dict[str, bool | float | int | str | None] = {
+        # A store of its own name over the local disk, for a checkpoint on a slow one.
+        f"spark.hadoop.fs.viewfs.mounttable.{SLOW}.linkFallback": "file:///",
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -49,8 +60,7 @@ class MicroBatches:
         self._count = count
         self._lines = folder / "lines"
         self._lines.mkdir()
-        for number in range(WARM_UP + count):
-            (self._lines / f"{number:04}.txt").write_text("".join(f"{number} {row}\n" for row in range(10)))
+        add_files(self._lines, range(WARM_UP + count))
 
     def median_ms(self, door: str, **options: str) -> float:
         """Send them all to a format, from an empty checkpoint on; the median of what Spark says each has taken."""
@@ -67,13 +77,45 @@ class MicroBatches:
         return float(median(took[WARM_UP:]))
 
 
+def round_trips(spark: SparkSession, folder: Path, door: str, count: int) -> float:
+    """How often a format asks a slow store with the checkpoint for something, on average of so many micro-batches.
+
+    :param folder: where files, checkpoint and the count are kept
+    """
+    lines, log = folder / "growing", Path(os.environ[ROUND_TRIPS])
+    lines.mkdir()
+    add_files(lines, range(WARM_UP))
+    stream = spark.readStream.option("maxFilesPerTrigger", 1).text(str(lines))
+    checkpoint = f"viewfs://{SLOW}{folder}/checkpoint"
+    query = stream.writeStream.format(door).option("checkpointLocation", checkpoint).start()
+    try:
+        query.processAllAvailable()
+        before = len(log.read_text().splitlines())
+        add_files(lines, range(WARM_UP, WARM_UP + count))
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    trips = len(log.read_text().splitlines()) - before
+    if not trips:
+        raise RuntimeError(f"{door} has not asked for anything at {checkpoint}: it keeps no ledger there")
+    return trips / count
+
+
+def add_files(folder: Path, numbers: range) -> None:
+    """Files of ten rows each, which Spark may be looking for already."""
+    for number in numbers:
+        draft = folder / f".{number:04}"
+        draft.write_text("".join(f"{number} {row}\n" for row in range(10)))
+        draft.rename(folder / f"{number:04}.txt")
+
+
 def _duration_ms(progress: Any) -> int:
     return int(progress["durationMs"]["triggerExecution"])
 
 
-def rows_per_s(spark: SparkSession, door: str, rows: int, size: int = 100) -> float:
-    """Send so many binary values of so many bytes to a format, in two partitions; how many it took a second."""
+def thousand_rows_per_s(spark: SparkSession, door: str, rows: int, size: int = 100) -> float:
+    """Send so many binary values of so many bytes to a format, in two partitions; how many thousands went a second."""
     values = spark.range(0, rows, 1, 2).selectExpr(f"X'{'61' * size}' AS value")
     start = perf_counter()
     values.write.format(door).mode("append").save()
-    return rows / (perf_counter() - start)
+    return rows / (perf_counter() - start) / 1000
