@@ -6,5 +6,6 @@ Spark imports every shim, and with it this package, in its planner process: PySp
 from asyncsink.spark.datasource import AsyncSinkDataSource, ConnectorDataSource
 from asyncsink.spark.foreach import foreach_batch
 from asyncsink.spark.formats import register
+from asyncsink.spark.listener import ProgressListener
 
-__all__ = ["AsyncSinkDataSource", "ConnectorDataSource", "foreach_batch", "register"]
+__all__ = ["AsyncSinkDataSource", "ConnectorDataSource", "ProgressListener", "foreach_batch", "register"]
