@@ -189,8 +189,20 @@ def test_a_batch_job_ends_with_our_sentence(case: Case, spark: SparkSession, pla
 
 
 STREAMED = {
-    **{name: PLANNING[name] for name in ("unknown option", "connector that fails to import", "missing column")},
-    **{name: TASKS[name] for name in ("401", "400 for one poison row")},
+    **PLANNING,
+    **{f"task: {name}": case for name, case in TASKS.items()},
+    "option of batch jobs": Case(
+        TOY,
+        {"folder": "{folder}", "STATE-LOCATION": "{folder}"},
+        "ConfigurationError",
+        r"option 'stateLocation' is for batch jobs; for a stream use ledgerLocation",
+    ),
+    "option of the door with a slip": Case(
+        TOY,
+        {"folder": "{folder}", "ledgerLocatoin": "{folder}"},
+        "ConfigurationError",
+        r"option 'ledgerlocatoin' is not known; did you mean 'ledgerLocation'\?",
+    ),
 }
 
 
@@ -205,6 +217,14 @@ def test_a_stream_ends_with_our_sentence(
     with pytest.raises(PySparkException) as caught:
         run_stream(rows, case.door, **options_of(case, places))
     check(caught.value, case)
+
+
+def test_a_stream_takes_options_in_the_spellings_that_users_bring(
+    lines: Callable[..., DataFrame], run_stream: Callable[..., None], toy_log: Callable[[], Any], tmp_path: Path
+) -> None:
+    rows = lines([["1", "2", "3"]]).select(sf.col("value").cast("bigint").alias("id"))
+    run_stream(rows, TOY, FOLDER=str(tmp_path / "toy"), **{"sink.batch.max-size": 2, "Max_In_Flight_Requests": "1"})
+    assert [len(each["rows"]) for each in toy_log() if "rows" in each] == [2, 1]
 
 
 def test_overwrite_is_refused(spark: SparkSession, places: dict[str, str]) -> None:
