@@ -1,7 +1,8 @@
-"""The program of the how-to works as it stands there, against a server that throttles it and refuses one order."""
+"""The programs of the how-to work as they stand there, against a server that throttles them and refuses one order."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,13 +53,19 @@ def orders() -> Iterator[Orders]:
         thread.join()
 
 
-def test_the_program_delivers_in_order_and_keeps_what_is_refused(orders: Orders, tmp_path: Path) -> None:
-    code = DOCUMENT.read_text().split("```python\n")[1].split("```")[0]
-    program, folder = tmp_path / "program.py", tmp_path / "dead"
-    program.write_text(code)
-    command = [sys.executable, str(program), str(orders.server_port), str(folder)]
+def run(program: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the document's programs, which stand beside each other in `folder`."""
+    for code in re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE):
+        (folder / code.split()[1]).write_text(code)
+    command = [sys.executable, str(folder / program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_the_program_delivers_in_order_and_keeps_what_is_refused(orders: Orders, tmp_path: Path) -> None:
+    folder = tmp_path / "dead"
+    done = run("program.py", tmp_path, str(orders.server_port), str(folder))
     expected = [number for number in range(200) if number != 13]
     stored = [int(line.removeprefix("order ")) for line in orders.stored]
     assert sorted(stored) == expected
@@ -72,3 +79,9 @@ def test_the_program_delivers_in_order_and_keeps_what_is_refused(orders: Orders,
     assert "acknowledged=199, dead_lettered=1" in done.stdout
     assert "asyncsink.metrics" in done.stderr
     assert "numRecordsDeadLettered=1" in done.stderr
+
+
+def test_the_program_without_an_event_loop_delivers_all(orders: Orders, tmp_path: Path) -> None:
+    done = run("plain.py", tmp_path, str(orders.server_port))
+    assert sorted(orders.stored) == sorted(f"parcel {number}" for number in range(100))
+    assert "acknowledged=100" in done.stdout
