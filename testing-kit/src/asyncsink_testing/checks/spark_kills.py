@@ -27,13 +27,15 @@ from asyncsink_testing.conformance.trial import Trial
 from asyncsink_testing.conformance.watching import until
 from asyncsink_testing.faults import Fault
 
+_LIMIT_S = 2 * LIMIT_S
+"""Four queries, or workers that start twice."""
 _ARRIVE_S = 60.0
 """Spark may have to start its workers first, on a machine that is busy."""
 _CLAIM_S = 2.0
 """So long may a connector keep still: one that takes no answer for an answer has had its time to say so."""
 
 
-@check("spark-replay", group="spark", since="0.1", needs=[Fault.FATAL], limit_s=LIMIT_S)
+@check("spark-replay", group="spark", since="0.1", needs=[Fault.FATAL], limit_s=_LIMIT_S)
 async def spark_replay(trial: Trial) -> None:
     """A micro-batch that was not committed is delivered again whole, be it that some or all of its rows were stored.
 
@@ -74,7 +76,7 @@ def _forget_commit(folder: Path, batch: int) -> None:
     (commits / f".{batch}.crc").unlink(missing_ok=True)
 
 
-@check("spark-kill-worker", group="spark", since="0.1", needs=[Fault.HANGING], sees_requests=True, limit_s=2 * LIMIT_S)
+@check("spark-kill-worker", group="spark", since="0.1", needs=[Fault.HANGING], sees_requests=True, limit_s=_LIMIT_S)
 async def spark_kill_worker(trial: Trial) -> None:
     """A Python worker that is killed while it writes loses nothing: its task is run again, and delivers all rows.
 
