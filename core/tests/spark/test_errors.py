@@ -160,9 +160,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 def last_line(error: BaseException) -> str:
     """The last line before ``SQLSTATE``; a batch job's own text ends with it where Spark adds none.
 
-    For a stream PySpark 4.0 has the driver's stack trace between the two.
+    For a stream PySpark 4.0 has stack traces of Java between the two.
     """
-    return re.split("SQLSTATE|Driver stacktrace:", str(error), maxsplit=1)[0].strip().splitlines()[-1]
+    return re.split("SQLSTATE|\n\tat ", str(error), maxsplit=1)[0].strip().splitlines()[-1]
 
 
 def check(error: BaseException, case: Case) -> None:

@@ -1,7 +1,7 @@
 """Executors whose Python is not the driver's: what is missing there is named, with the host and the remedy.
 
-Driver and executors have one path for their interpreter here, as on a cluster, and other packages behind it. A script
-stands at this path: the Python of a task gets the packages that the test has chosen, any other those of the tests.
+Driver and executors have one path for their interpreter here, as on a cluster, and other packages behind it: the worker
+of a task gets the packages that the test has chosen, any other Python those of the tests.
 """
 
 from __future__ import annotations
@@ -22,11 +22,20 @@ SITE = Path(__file__).with_name("site")
 CORE = Path(asyncsink.__file__).parents[1]
 HERE = version("asyncsink-core")
 
-INTERPRETER = """#!/bin/sh
-case " $* " in
-    *" pyspark.worker "*) PYTHONPATH="$(cat '{folder}/path')" exec '{python}' -S "$@" ;;
-    *) exec '{python}' "$@" ;;
-esac
+# Spark starts this instead of its own, for tasks only; each worker is forked from it.
+DAEMON = """
+import os, sys
+from pathlib import Path
+import pyspark.daemon
+
+
+def choose():
+    python = [each for each in sys.path if each.startswith(sys.base_prefix) and not each.endswith("-packages")]
+    sys.path[:] = [*Path(os.environ["CHOSEN_PATH"]).read_text().split(os.pathsep), *python]
+
+
+os.register_at_fork(after_in_child=choose)
+pyspark.daemon.manager()
 """
 
 DRIVER = """
@@ -39,8 +48,9 @@ folder, paths = Path(sys.argv[1]), json.loads(sys.argv[2])
 settings = {
     "spark.ui.enabled": "false",
     "spark.log.level": "OFF",
-    # Each task starts a Python of its own, with the path that is chosen by then.
-    "spark.python.use.daemon": "false",
+    "spark.python.daemon.module": "chosen_packages",
+    # Each task gets a worker of its own, with the packages that are chosen by then.
+    "spark.python.worker.reuse": "false",
     "spark.sql.warehouse.dir": str(folder / "warehouse"),
 }
 spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
@@ -70,7 +80,7 @@ spark.stop()
 
 
 def packages(folder: Path) -> Path:
-    """All that is installed here except asyncsink, in a folder whose ``.pth`` files nobody reads."""
+    """All that is installed here except asyncsink."""
     folder.mkdir()
     for path in map(Path, sys.path):
         if path.name in {"site-packages", "dist-packages"}:
@@ -114,11 +124,16 @@ def said(site: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     folder = tmp_path_factory.mktemp("executors")
     (folder / "lines").mkdir()
     (folder / "lines" / "one.txt").write_text("1\n")
-    python = folder / "python"
-    python.write_text(INTERPRETER.format(folder=folder, python=sys.executable))
-    python.chmod(0o755)
+    (folder / "chosen_packages.py").write_text(DAEMON)
     command = [sys.executable, "-c", DRIVER, str(folder), json.dumps(environments(folder))]
-    variables = {**os.environ, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), os.environ["PYTHONPATH"]]),
+        "CHOSEN_PATH": str(folder / "path"),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     answers: dict[str, str] = json.loads((folder / "said").read_text())
