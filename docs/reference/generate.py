@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncsink import AsyncSink, OptionInfo, WriterOptions
+from asyncsink.options.door import DoorOptions
 from asyncsink.plugins import available, load_options, load_sink
 
 PAGE = Path(__file__).with_name("options.md")
@@ -26,13 +27,25 @@ counts plain numbers in that unit. An option with a unit is also read with the u
 have it: `retry.timeout_s`. Secrets are never shown, in no plan, log or error.
 """
 
+SPARK = """## Every connector, with Spark
+
+What the first three keep is [told by a command](../how-to/what-became-of-my-rows.md).
+"""
+
 
 def page() -> str:
     """The whole page, for the connectors that are installed."""
     names = [each.name for each in available()]
     if not names:
         raise SystemExit("no connector is installed, so the page would be empty; install them: pip install -e ...")
-    return "\n".join([HEAD, *(part for name in names for part in connector(name))]).rstrip() + "\n"
+    return "\n".join([HEAD, *spark(), *(part for name in names for part in connector(name))]).rstrip() + "\n"
+
+
+def spark() -> Iterator[str]:
+    """The table of what Spark's hooks read for themselves, whatever the connector."""
+    yield SPARK
+    yield from table(DoorOptions.describe())
+    yield ""
 
 
 def connector(name: str) -> Iterator[str]:

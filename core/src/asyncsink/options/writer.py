@@ -122,8 +122,9 @@ class WriterOptions(ConnectorOptions):
     rate_limit_writers: int | None = option(
         None,
         name="rateLimit.writers",
-        doc="Number of processes, such as Spark's Python workers at work at once, that share the fixed rates, each "
-        "with its part; without it the rates hold in each process by itself.",
+        doc="Number of writers, such as Spark's tasks at work at once, that share the fixed rates, each with its part; "
+        "without it the rate is shared by as many tasks as were at work at once in the last batch, and each has it by "
+        "itself until that is known.",
     )
     on_rejected: Literal["fail", "dead_letter", "drop"] | None = option(
         None,
