@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from asyncsink.cli.status import status
 from asyncsink.errors import LedgerUnavailableError
 from asyncsink.ledger import FOLDER, BatchProgress, Ledger, LedgerState, open_store
 from asyncsink.spark import ProgressListener
@@ -216,7 +217,7 @@ def test_by_default_a_line_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFi
     ]
 
 
-def test_spark_makes_it_tell_each_batch_in_order(
+def test_spark_makes_it_tell_each_batch_in_order_and_status_tells_the_same(
     spark: SparkSession,
     lines: Callable[[Sequence[Sequence[str]]], DataFrame],
     run_stream: Callable[..., None],
@@ -235,3 +236,8 @@ def test_spark_makes_it_tell_each_batch_in_order(
     assert [(each.batch_id, each.rows_in, each.rows) for each in batches] == [(0, 2, 2), (1, 1, 1), (2, 3, 3)]
     assert sum(len(line.get("rows", [])) for line in toy_log()) == 6
     assert told.empty()
+    found = status(str(tmp_path / "checkpoint"), 10)
+    (sink,) = found.sinks
+    assert (found.query_id, found.spark_batch_id, found.failed) == (batches[0].query_id, 2, False)
+    assert (sink.query_id, sink.batch_id, sink.warning) == (found.query_id, 2, None)
+    assert list(sink.last) == batches
