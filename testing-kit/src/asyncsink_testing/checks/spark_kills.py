@@ -85,9 +85,9 @@ async def spark_kill_worker(trial: Trial) -> None:
     for rows that are reported as stored before the service has said so, and for notes outside the process that only a
     handler of errors puts right. Linux only.
     """
+    session = await session_of(trial)
     if not is_supported():
         raise NotApplicableError("Spark's workers are found in /proc, which this system does not have")
-    session = await session_of(trial)
     rows, frame = rows_and_frame(trial, session, 4 * trial.batch, partitions=1)
     trial.destination.script([Fault.OK], then=Fault.HANGING)
     job = _Job(trial, session, trial.subject.spark_columns(frame))
