@@ -86,9 +86,7 @@ def test_a_rewound_checkpoint_is_an_error_that_names_both_batches(
     run_stream(three, TOY, **options)
     for folder in ("commits", "offsets"):
         forget(tmp_path / "checkpoint", folder, [1, 2])
-    with pytest.raises(
-        StreamingQueryException, match=r"asks for batch 1, but the ledger .* batch 2 was committed"
-    ):
+    with pytest.raises(StreamingQueryException, match=r"asks for batch 1, but the ledger .* batch 2 was committed"):
         run_stream(three, TOY, **options)
     assert ids(toy_log()) == [0, 1, 2, 3, 4, 5]
     shutil.rmtree(tmp_path / "checkpoint" / FOLDER)

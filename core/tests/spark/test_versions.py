@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
@@ -47,9 +48,10 @@ def planned(site: Path) -> Plan:
 @pytest.mark.parametrize("kind", [BatchWriter, StreamWriter])
 def test_a_writer_arrives_with_its_plan(kind: type[BatchWriter] | type[StreamWriter], planned: Plan) -> None:
     arrived = pickle.loads(pickle.dumps(kind(planned)))
+    sent: Any = planned.sink
     assert type(arrived) is kind
     assert arrived._plan.run_id == planned.run_id
-    assert arrived._plan.sink.options == planned.sink.options
+    assert arrived._plan.sink.options == sent.options
 
 
 def test_what_a_program_has_defined_goes_along_whole(planned: Plan) -> None:
