@@ -47,7 +47,7 @@ def planned(site: Path) -> Plan:
 
 @pytest.mark.parametrize("kind", [BatchWriter, StreamWriter])
 def test_a_writer_arrives_with_its_plan(kind: type[BatchWriter] | type[StreamWriter], planned: Plan) -> None:
-    arrived = pickle.loads(pickle.dumps(kind(planned)))
+    arrived: Any = pickle.loads(pickle.dumps(kind(planned)))
     sent: Any = planned.sink
     assert type(arrived) is kind
     assert arrived._plan.run_id == planned.run_id
