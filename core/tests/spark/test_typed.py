@@ -44,15 +44,17 @@ def test_a_sink_writes_a_dataframe_with_its_own_options_and_config(spark: SparkS
         assert {request.headers["authorization"] for request in server.stored} == {"Bearer hushhush"}
 
 
-def test_a_sink_writes_a_stream_which_goes_on_from_its_checkpoint(lines: Lines, tmp_path: Path) -> None:
+def test_a_sink_writes_a_stream_which_goes_on_from_its_checkpoint_by_name_too(lines: Lines, tmp_path: Path) -> None:
     with serving() as server:
         stream = lines([[f"{row}"] for row in range(3)])
         sink = HttpSink(url=server.url, bearer_token="hushhush")
         first = run(sink.write_stream(stream), tmp_path)
         (tmp_path / "lines" / "999.txt").write_text("3\n")
         again = run(HttpSink(url=server.url, bearer_token="hushhush").write_stream(stream), tmp_path)
-        assert stored(server) == [0, 1, 2, 3]
-        assert first.id == again.id
+        (tmp_path / "lines" / "9999.txt").write_text("4\n")
+        by_name = run(stream.writeStream.format("asyncsink.http").option("url", server.url), tmp_path)
+        assert stored(server) == [0, 1, 2, 3, 4]
+        assert first.id == again.id == by_name.id
         told = "".join(query.lastProgress.json for query in (first, again))
         assert "hushhush" not in told
 
