@@ -46,6 +46,9 @@ def spark(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     }
     session = SparkSession.builder.master("local[2, 2]").config(map=settings).getOrCreate()
     yield session
+    # One that a failed test has left may wait for a server that is gone, and the session with it.
+    for query in session.streams.active:
+        query.stop()
     session.stop()
 
 
