@@ -65,7 +65,7 @@ def plan_sink(
     :param name: of the sink, in messages and in the ledger
     """
     door, rest = DoorOptions.split(options)
-    parse_options(rest)
+    parse_options(rest, DoorOptions)
     _check_door(door, streaming)
     _check_mode(name, door, overwrite=overwrite, streaming=streaming)
     return _planned(name, sink, door, struct, streaming=streaming)
