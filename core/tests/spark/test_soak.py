@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from asyncsink.spark import ConnectorDataSource

@@ -23,7 +23,7 @@ from asyncsink.spark.formats import activate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import DataStreamWriter
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
     from pyspark.sql.types import StructType
 
     from asyncsink.spark.planning import Plan
