@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from time import monotonic, sleep
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -168,13 +171,24 @@ def test_an_exception_in_the_block_cuts_hanging_requests_and_leaves() -> None:
 
 
 def interrupt_when(arrived: threading.Event) -> threading.Thread:
-    """Press Ctrl-C once that has happened."""
+    """Press Ctrl-C once that has happened and the program waits for an answer, as it does nearly all of the time."""
     main = threading.main_thread().ident
     assert main is not None
 
+    def call() -> FrameType | None:
+        """The call that the program waits for."""
+        frame = sys._current_frames().get(main)
+        while frame is not None and frame.f_code is not Future.result.__code__:
+            frame = frame.f_back
+        return frame
+
     def run() -> None:
-        if arrived.wait(PATIENCE_S):
-            signal.pthread_kill(main, signal.SIGINT)
+        before, until_s = None, monotonic() + PATIENCE_S
+        # A call that is still the same after a while waits for what hangs.
+        while arrived.wait(PATIENCE_S) and monotonic() < until_s and ((now := call()) is None or now is not before):
+            before = now
+            sleep(0.02)
+        signal.pthread_kill(main, signal.SIGINT)
 
     thread = threading.Thread(target=run)
     thread.start()
