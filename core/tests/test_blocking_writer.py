@@ -39,6 +39,14 @@ def nothing_is_left() -> Iterator[None]:
     assert set(threading.enumerate()) <= before
 
 
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """As in a program that was started by hand: one that a script starts in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @dataclass
 class Telling:
     """Answers by one fault, and says that a request has arrived."""
