@@ -200,7 +200,7 @@ def test_an_event_that_is_none_of_sparks_is_a_warning_and_no_error(
 
 
 def test_a_location_that_nothing_can_open_is_an_error_of_the_program_and_not_of_spark() -> None:
-    with pytest.raises(LedgerUnavailableError, match="no back end for nonsense:"):
+    with pytest.raises(LedgerUnavailableError, match="nonsense:"):
         ProgressListener("nonsense://x")
 
 
