@@ -93,6 +93,14 @@ def test_files_that_killed_writers_left_are_not_listed_and_go_after_an_hour(tmp_
     assert sorted(folder.iterdir()) == sorted([recent, foreign, folder / "7.json"])
 
 
+def test_a_folder_is_looked_through_once_however_often_a_process_opens_its_store(tmp_path: Path) -> None:
+    LocalStore(tmp_path).replace("a", b"1")
+    old = tmp_path / f".a.{int(time.time()) - LEFT_OVER_AFTER_S - 60}-{'0' * 32}.tmp"
+    old.write_bytes(b"")
+    LocalStore(tmp_path).replace("a", b"2")
+    assert old.exists()
+
+
 def test_nothing_is_left_beside_a_file(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     store.replace("a", b"1")

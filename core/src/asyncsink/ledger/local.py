@@ -16,6 +16,9 @@ from asyncsink.ledger.naming import aside, checked, hidden, left_over
 
 _NO_HARD_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS}
 
+_swept: Final[set[Path]] = set()
+"""The folders that this process has swept: a store is opened for each batch."""
+
 
 class LocalStore:
     """Files of one folder. A write goes to a file aside, to the disk (``fsync``), and then gets its name."""
@@ -23,7 +26,6 @@ class LocalStore:
     def __init__(self, folder: Path, location: str | None = None) -> None:
         self._folder = folder
         self.location = str(folder) if location is None else location
-        self._swept: set[Path] = set()
 
     def read(self, name: str) -> bytes | None:
         """The contents of a file; None if there is none."""
@@ -101,22 +103,23 @@ class LocalStore:
             with suppress(OSError):
                 written.unlink()
         sync_folder(path.parent)
-        self._sweep(path.parent)
-
-    def _sweep(self, folder: Path) -> None:
-        """Remove, once for each folder, what killed processes have left behind."""
-        if folder in self._swept:
-            return
-        self._swept.add(folder)
-        for each in [*folder.iterdir()]:
-            if left_over(each.name):
-                each.unlink(missing_ok=True)
+        _sweep(path.parent)
 
     def _not_exclusive(self, name: str, error: OSError) -> LedgerUnavailableError:
         return LedgerUnavailableError(
             f"the ledger cannot create {name!r} in {self.location}: the file system has no hard links there "
             f"({error.strerror}), and creates nothing exclusively; name a folder on a disk, or on an object store"
         )
+
+
+def _sweep(folder: Path) -> None:
+    """Remove, once for each folder, what killed processes have left behind."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    for each in [*folder.iterdir()]:
+        if left_over(each.name):
+            each.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:
