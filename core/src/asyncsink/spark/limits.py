@@ -48,8 +48,8 @@ def learned(clients: ClientCache, sink: Sink[Any, Any, Any, Any]) -> tuple[tuple
     """What this worker's limiters have learned, by destination and scope, for the ledger."""
     if not isinstance(sink, AsyncSink):
         return ()
-    found = clients.limiters(sink.fingerprint).snapshot()
-    return tuple((f"{_name(sink)}{scope}", snapshot) for scope, snapshot in found.items())
+    start, found = _name(sink), clients.limiters(sink.fingerprint).snapshot()
+    return tuple((f"{start}{scope}", snapshot) for scope, snapshot in found.items())
 
 
 def _name(sink: AsyncSink[Any, Any, Any]) -> str:
