@@ -46,8 +46,7 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
     :raises SchemaError: a column is missing or of a type that the sink, or any sink, cannot take
     """
     door, rest = DoorOptions.split(options)
-    _check_door(door, streaming)
-    _check_mode(connector, door, overwrite=overwrite, streaming=streaming)
+    _check_door(connector, door, overwrite=overwrite, streaming=streaming)
     return _planned(connector, _sink(connector, rest), door, struct, streaming=streaming)
 
 
@@ -66,8 +65,7 @@ def plan_sink(
     """
     door, rest = DoorOptions.split(options)
     parse_options(rest, DoorOptions)
-    _check_door(door, streaming)
-    _check_mode(name, door, overwrite=overwrite, streaming=streaming)
+    _check_door(name, door, overwrite=overwrite, streaming=streaming)
     return _planned(name, sink, door, struct, streaming=streaming)
 
 
@@ -95,17 +93,14 @@ def _sink(connector: str, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any
     return from_options(options)
 
 
-def _check_door(door: DoorOptions, streaming: bool) -> None:
-    """Refuse an option that would have no effect, so that nobody relies on it."""
+def _check_door(connector: str, door: DoorOptions, *, overwrite: bool, streaming: bool) -> None:
+    """Refuse an option that would have no effect, so that nobody relies on it, and a mode that would replace rows."""
     if streaming and door.state_location is not None:
         raise ConfigurationError("option 'stateLocation' is for batch jobs; for a stream use ledgerLocation")
     if not streaming and door.ledger_location is not None:
         raise ConfigurationError("option 'ledgerLocation' is for streams; for a batch job use stateLocation")
     if not streaming and door.allow_complete:
         raise ConfigurationError("option 'allowComplete' is for streams; use mode('append') for a batch job")
-
-
-def _check_mode(connector: str, door: DoorOptions, *, overwrite: bool, streaming: bool) -> None:
     if overwrite and not door.allow_complete:
         raise ConfigurationError(_overwrite_message(connector, streaming))
 
