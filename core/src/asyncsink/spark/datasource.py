@@ -65,7 +65,7 @@ class ConnectorDataSource(DataSource):
         return plan(self._connector(), self.options, schema, overwrite=overwrite, streaming=streaming)
 
     def _connector(self) -> str:
-        asked = _sink_option(self)
+        asked = option_of(self, "sink")
         if asked is not None and folded(asked) != folded(self.connector):
             raise ConfigurationError(
                 f"option 'sink' = {asked!r} contradicts format {self.name()!r}; leave the option out, or use "
@@ -82,7 +82,7 @@ class AsyncSinkDataSource(ConnectorDataSource):
         return "asyncsink"
 
     def _connector(self) -> str:
-        asked = _sink_option(self)
+        asked = option_of(self, "sink")
         if asked is None:
             from asyncsink.plugins import available
 
@@ -94,8 +94,9 @@ class AsyncSinkDataSource(ConnectorDataSource):
         return asked
 
 
-def _sink_option(source: DataSource) -> str | None:
-    return next((value for key, value in source.options.items() if folded(key) == "sink"), None)
+def option_of(source: DataSource, name: str) -> str | None:
+    """The value of an option in any spelling of its name; None if it is not given."""
+    return next((value for key, value in source.options.items() if folded(key) == folded(name)), None)
 
 
 def _check_pyspark() -> None:

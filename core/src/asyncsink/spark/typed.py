@@ -18,7 +18,7 @@ from asyncsink.options.door import DoorOptions
 from asyncsink.options.fields import option_fields
 from asyncsink.options.names import folded
 from asyncsink.plugins import available, connector_info
-from asyncsink.spark.datasource import ConnectorDataSource
+from asyncsink.spark.datasource import ConnectorDataSource, option_of
 from asyncsink.spark.formats import activate
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class SinkDataSource(ConnectorDataSource):
 
         options = {key: value for key, value in self.options.items() if folded(key) != folded(RUN_OPTION)}
         plan = plan_sink(self.connector, self.sink, options, schema, overwrite=overwrite, streaming=streaming)
-        run = next((value for key, value in self.options.items() if folded(key) == folded(RUN_OPTION)), None)
+        run = option_of(self, RUN_OPTION)
         return plan if run is None else replace(plan, run_id=run)
 
 
