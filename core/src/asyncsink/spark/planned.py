@@ -29,15 +29,12 @@ class PlannedWriter:
         self._recovered: Recovered | None = None
         self._is_recovered = False
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         if not self._is_recovered:
             with ours(f"reading the ledger of {self._plan.connector!r}"):
                 self._recovered = recover(self._plan.connector, self._plan.door, self._plan.streaming)
             self._is_recovered = True
-        return self.__dict__
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return packed(self, self.__getstate__(), self._plan.sink)
+        return packed(self, self.__dict__, self._plan.sink)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
         from asyncsink.spark.task import write_task
