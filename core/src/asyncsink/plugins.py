@@ -77,6 +77,11 @@ class AvailableConnector:
     entry_point: EntryPoint | None = None
 
     @property
+    def package(self) -> str | None:
+        """The top-level package in which its hook is found; None if the program has registered it."""
+        return None if self.entry_point is None else self.entry_point.module.partition(".")[0]
+
+    @property
     def origin(self) -> str:
         """The distribution with its version, as messages name it."""
         return f"{self.distribution} {self.version}" if self.distribution else "this program"

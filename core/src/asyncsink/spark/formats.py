@@ -24,7 +24,7 @@ def register(spark: SparkSession) -> tuple[str, ...]:
     from asyncsink.plugins import available
 
     activate(spark)
-    installed = [each.name for each in available() if each.entry_point is not None and not each.disabled]
+    installed = [each.name for each in available() if each.package is not None and not each.disabled]
     sources: list[type[ConnectorDataSource]] = [AsyncSinkDataSource]
     sources.extend(type("ConnectorSource", (ConnectorDataSource,), {"connector": name}) for name in installed)
     for source in sources:

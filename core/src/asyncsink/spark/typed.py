@@ -84,7 +84,7 @@ def connector_of(sink: AsyncSink[Any, Any, Any]) -> str:
     path, package = f"{kind.__module__}:{kind.__qualname__}", kind.__module__.partition(".")[0]
     for each in available():
         # Others are not loaded: one that is broken is no matter of this sink.
-        if each.entry_point is not None and each.entry_point.module.partition(".")[0] == package and not each.disabled:
+        if each.package == package and not each.disabled:
             info = connector_info(each.name)
             if info.sink == path:
                 return info.name

@@ -68,7 +68,7 @@ def needed(package: str) -> tuple[Need, ...]:
     """
     modules = {CORE: "asyncsink"}
     for each in available():
-        if each.distribution and each.entry_point and each.entry_point.module.partition(".")[0] == package:
+        if each.distribution and each.package == package:
             modules[each.distribution] = package
     versions = {distribution: _version(distribution) for distribution in modules}
     return tuple(Need(name, module, versions[name] or "") for name, module in modules.items() if versions[name])

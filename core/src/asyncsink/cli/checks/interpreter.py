@@ -49,9 +49,9 @@ print(json.dumps({"executable": sys.executable, "prefix": sys.prefix, "python": 
 def distributions() -> dict[str, str]:
     """Module and distribution of each package that matters, the connectors that can be used here included."""
     connectors = {
-        each.entry_point.module.partition(".")[0]: each.distribution
+        each.package: each.distribution
         for each in available()
-        if each.entry_point and each.distribution and not each.disabled
+        if each.package and each.distribution and not each.disabled
     }
     return {**DISTRIBUTIONS, **connectors}
 
