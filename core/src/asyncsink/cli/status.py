@@ -5,7 +5,6 @@ A query may run meanwhile.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,12 +13,10 @@ from typing import Final
 from asyncsink.dead_letters.location import shown
 from asyncsink.errors import LedgerError
 from asyncsink.ledger import FOLDER, BatchProgress, Ledger, LedgerState, Store, open_store, query_id_of
+from asyncsink.limits.hints import read_hint
 
 _READS_AT_ONCE: Final = 16
 """A thousand files of an object store, one after the other, would take a minute."""
-
-_HINT: Final = re.compile(rb"(?P<strategy>adaptive|congestion(?:-requests|-bytes)?|paced):(?P<limit>\d{1,18})")
-"""A snapshot of a strategy of ours; another's may hold anything, and is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +177,7 @@ def _batches(ledger: Ledger) -> list[BatchProgress]:
 
 
 def _learned(scope: str, snapshot: bytes) -> LearnedLimit:
-    match = _HINT.fullmatch(snapshot)
-    if match is None:
-        return LearnedLimit(scope, None, None)
-    return LearnedLimit(scope, match["strategy"].decode(), int(match["limit"]))
+    return LearnedLimit(scope, *(read_hint(snapshot) or (None, None)))
 
 
 def _beside_spark(store: Store, sinks: Sequence[SinkStatus]) -> Status:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
-_MOST_DIGITS = 18
+_HINT: Final = re.compile(rb"(?P<name>adaptive|congestion(?:-requests|-bytes)?|paced):(?P<value>\d{1,18})")
 
 
 def hint(name: str, value: int) -> bytes:
@@ -12,9 +14,14 @@ def hint(name: str, value: int) -> bytes:
     return b"%s:%d" % (name.encode(), value)
 
 
+def read_hint(snapshot: bytes) -> tuple[str, int] | None:
+    """The name and the number of a snapshot; None if it is of no strategy of ours, which may hold anything."""
+    match = _HINT.fullmatch(snapshot)
+    return None if match is None else (match["name"].decode(), int(match["value"]))
+
+
 def learned(name: str, snapshots: Sequence[bytes], ceiling: int) -> int | None:
     """The mean of what predecessors have learned under `name`, from 1 to `ceiling`; None if they say nothing of it."""
-    start = f"{name}:".encode()
-    digits = [each.removeprefix(start) for each in snapshots if isinstance(each, bytes) and each.startswith(start)]
-    numbers = [int(each) for each in digits if each.isdigit() and len(each) <= _MOST_DIGITS]
+    hints = [read_hint(each) for each in snapshots if isinstance(each, bytes)]
+    numbers = [each[1] for each in hints if each is not None and each[0] == name]
     return min(ceiling, max(1, sum(numbers) // len(numbers))) if numbers else None
