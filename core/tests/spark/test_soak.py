@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from asyncsink.spark import ConnectorDataSource
+from asyncsink_testing.chaos.processes import MODULES, Process, descendants
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
 
 ROWS = 1000
@@ -34,8 +35,7 @@ Whoever keeps batches, requests or bodies goes far beyond it; what an allocator 
 """
 PAUSE_S = 75
 """Spark ends Python workers that have had nothing to do for a minute; it looks every ten seconds."""
-PLANNER = "pyspark.sql.worker.write_into_data_source"
-COMMITTER = "pyspark.sql.worker.python_streaming_sink_runner"
+PLANNER, COMMITTER = MODULES["planner"], MODULES["commit process"]
 
 Start = Callable[..., StreamingQuery]
 
@@ -43,7 +43,7 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="what a process 
 
 
 @dataclass(frozen=True)
-class Process:
+class Held:
     """What one of Spark's Python processes holds."""
 
     role: str
@@ -120,36 +120,43 @@ def start(spark: SparkSession, stream: Stream, destination: Destination, tmp_pat
         query.stop()
 
 
-def processes() -> dict[int, Process]:
+def looked_at() -> dict[int, Held]:
     """Spark's Python processes by their ids: daemons, workers, the planner and the one that commits."""
-    return {pid: process for pid in descendants(os.getpid()) if (process := look_at(pid)) is not None}
+    found = ((each.pid, look_at(each)) for each in descendants(os.getpid()) if each.is_daemon)
+    return {pid: held for pid, held in found if held is not None}
 
 
-def descendants(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        # Threads of the JVM, and idle processes, end at any time.
-        with suppress(FileNotFoundError, ProcessLookupError):
-            for child in map(int, (task / "children").read_text().split()):
-                yield child
-                yield from descendants(child)
-
-
-def look_at(pid: int) -> Process | None:
-    """None for what is none of Spark's Python processes, or has ended."""
-    folder = Path(f"/proc/{pid}")
+def look_at(process: Process) -> Held | None:
+    """None for what has ended."""
+    folder = Path(f"/proc/{process.pid}")
     with suppress(FileNotFoundError, ProcessLookupError):
-        command = (folder / "cmdline").read_bytes().decode().split("\0")
-        if roles := [word for word in command if word.startswith("pyspark.")]:
-            return Process(
-                role=roles[-1],
-                threads=len(list((folder / "task").iterdir())),
-                descriptors=len(list((folder / "fd").iterdir())),
-                resident=int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"),
-            )
+        return Held(
+            role=process.command[-1],
+            threads=len(list((folder / "task").iterdir())),
+            descriptors=len(list((folder / "fd").iterdir())),
+            resident=int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"),
+        )
     return None
 
 
-def assert_nothing_has_grown(before: dict[int, Process], after: dict[int, Process]) -> None:
+def assert_no_more_is_taken(
+    stream: Stream, destination: Destination, start: Start, *, first: int, more: int, **trigger: Any
+) -> tuple[dict[int, Held], dict[int, Held]]:
+    """What the processes hold after so many micro-batches, and after so many more."""
+    stream.add(first)
+    query = start(**trigger)
+    query.processAllAvailable()
+    before = looked_at()
+    stream.add(more)
+    query.processAllAvailable()
+    after = looked_at()
+    assert destination.rows == Counter(range(stream.rows))
+    assert destination.server.connections == destination.server.open_connections <= MOST_CONNECTIONS
+    assert_nothing_has_grown(before, after)
+    return before, after
+
+
+def assert_nothing_has_grown(before: dict[int, Held], after: dict[int, Held]) -> None:
     assert after.keys() <= before.keys()
     for pid, process in after.items():
         assert process.threads <= before[pid].threads, process.role
@@ -160,16 +167,7 @@ def assert_nothing_has_grown(before: dict[int, Process], after: dict[int, Proces
 @needs_proc
 @pytest.mark.timeout(180)
 def test_twenty_micro_batches_take_what_ten_have_taken(stream: Stream, destination: Destination, start: Start) -> None:
-    stream.add(10)
-    query = start()
-    query.processAllAvailable()
-    before = processes()
-    stream.add(10)
-    query.processAllAvailable()
-    after = processes()
-    assert destination.rows == Counter(range(stream.rows))
-    assert destination.server.connections == destination.server.open_connections <= MOST_CONNECTIONS
-    assert_nothing_has_grown(before, after)
+    assert_no_more_is_taken(stream, destination, start, first=10, more=10)
 
 
 @pytest.mark.timeout(180)
@@ -226,16 +224,7 @@ def counting_source(log: Path, state: Path) -> type[ConnectorDataSource]:
 def test_two_hundred_micro_batches_at_one_second_take_what_thirty_have_taken(
     stream: Stream, destination: Destination, start: Start
 ) -> None:
-    stream.add(30)
-    query = start(processingTime="1 second")
-    query.processAllAvailable()
-    before = processes()
-    stream.add(170)
-    query.processAllAvailable()
-    after = processes()
-    assert destination.rows == Counter(range(stream.rows))
-    assert destination.server.connections == destination.server.open_connections <= MOST_CONNECTIONS
-    assert_nothing_has_grown(before, after)
+    before, after = assert_no_more_is_taken(stream, destination, start, first=30, more=170, processingTime="1 second")
     for pid, process in after.items():
         assert process.resident - before[pid].resident <= MOST_GROWTH, process.role
 

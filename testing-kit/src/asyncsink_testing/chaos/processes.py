@@ -61,9 +61,15 @@ def _read(folder: Path) -> Process | None:
     return Process(int(folder.name), int(parent), int(session), tuple(command))
 
 
+def descendants(ancestor: int) -> list[Process]:
+    """The process itself, and all that it or one of these has started."""
+    known = {each.pid: each for each in processes()}
+    return [each for each in known.values() if _descends(each, ancestor, known)]
+
+
 def python_processes(kind: str, driver: int) -> list[int]:
     """The ids of the processes of one kind, one of `MODULES`, that a daemon has forked for this driver."""
-    known = {each.pid: each for each in processes()}
+    known = {each.pid: each for each in descendants(driver)}
     return [
         each.pid
         for each in known.values()
@@ -71,7 +77,6 @@ def python_processes(kind: str, driver: int) -> list[int]:
         and each.command[-1] == MODULES[kind]
         and each.parent in known
         and known[each.parent].command == each.command
-        and _descends(each, driver, known)
     ]
 
 
