@@ -137,13 +137,17 @@ from uuid import uuid4
     )
 
 
-NOTES = """\
+NOTING_SINK = f"""\
+import json
+from pathlib import Path
+
+{SINK}
     def notes(self, name):
         folder = Path(__file__).with_name("notes")
         folder.mkdir(exist_ok=True)
         return folder / name.replace("/", "-")
 """
-"""Files in the installation, which outlive every process."""
+"""Keeps notes in files of the installation, which outlive every process."""
 
 
 @packaged(fails=["spark-replay"], through_spark=True)
@@ -152,11 +156,7 @@ class TakesBegunForDelivered(WirePackage):
 
     name = "takes-begun-for-delivered"
     sink = f"""\
-import json
-from pathlib import Path
-
-{SINK}
-{NOTES}
+{NOTING_SINK}
     async def post(self, body):
         uid = json.loads(body.split(b"\\n")[0])["uid"]
         note = self.notes(uid)
@@ -174,11 +174,7 @@ class CleansUpInItsErrorHandler(WirePackage):
 
     name = "cleans-up-in-its-error-handler"
     sink = f"""\
-import json
-from pathlib import Path
-
-{SINK}
-{NOTES}
+{NOTING_SINK}
     async def post(self, body):
         note = self.notes(json.loads(body.split(b"\\n")[0])["uid"])
         if note.exists():
