@@ -1,14 +1,13 @@
-"""The event loop's own clock, and its turns."""
+"""The event loop's own clock, and its own way to wake a task."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable, Generator
+from typing import Any, Protocol
 
 import anyio
-import anyio.lowlevel
 
 
 def loop_clock() -> Callable[[], float]:
@@ -23,10 +22,33 @@ def loop_clock() -> Callable[[], float]:
     return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
 
 
-def loop_pause() -> Callable[[], Awaitable[None]]:
-    """What gives every other task of the running loop a turn, bound once for the same reason."""
+class Wake(Protocol):
+    """What one task waits for and another sets, once: as much of an asyncio future as both need."""
+
+    def __await__(self) -> Generator[Any, None, Any]: ...
+    def done(self) -> bool: ...
+    def set_result(self, result: None, /) -> None: ...
+
+
+def loop_wake() -> Callable[[], Wake]:
+    """What makes a wake of the running loop, bound once: a future costs a third of an ``anyio.Event``."""
     try:
-        asyncio.get_running_loop()
+        return asyncio.get_running_loop().create_future
     except RuntimeError:
-        return anyio.lowlevel.checkpoint
-    return partial(asyncio.sleep, 0)
+        return _EventWake
+
+
+class _EventWake:
+    """A wake on another backend."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._event.wait().__await__()
+
+    def done(self) -> bool:
+        return self._event.is_set()
+
+    def set_result(self, result: None, /) -> None:
+        self._event.set()

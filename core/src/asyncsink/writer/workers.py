@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from asyncsink.writer.clock import loop_pause
+from asyncsink.writer.clock import Wake, loop_wake
 from asyncsink.writer.request import InFlightRequest
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class Worker:
         self.request: InFlightRequest[Any] | None = None
         self.scope = anyio.CancelScope()
         self.is_cut = False
-        self.wake: anyio.Event | None = None
+        self.wake: Wake | None = None
 
     def cut(self) -> None:
         """Cut the request in hand short."""
@@ -44,11 +44,11 @@ class Workers:
         must neither wait nor raise
     """
 
-    __slots__ = ("_client", "_ended", "_group", "_idle", "_pause", "_submit")
+    __slots__ = ("_client", "_ended", "_group", "_idle", "_new_wake", "_submit")
 
     def __init__(self, group: TaskGroup, submit: Submit, client: Any, ended: Ended) -> None:
         self._group, self._submit, self._client, self._ended = group, submit, client, ended
-        self._pause = loop_pause()
+        self._new_wake = loop_wake()
         self._idle: list[Worker] = []
 
     def start(self, request: InFlightRequest[Any]) -> None:
@@ -56,8 +56,8 @@ class Workers:
         if self._idle:
             worker = self._idle.pop()
             worker.request = request
-            if worker.wake is not None:
-                worker.wake.set()
+            if worker.wake is not None and not worker.wake.done():
+                worker.wake.set_result(None)
         else:
             worker = Worker()
             worker.request = request
@@ -98,10 +98,7 @@ class Workers:
         while not worker.is_cut:
             request = worker.request
             if request is None:
-                # The writer's next turn brings the next requests: most workers need not be woken, only be met.
-                await self._pause()
-                if worker.request is None:
-                    await self._rest(worker)
+                await self._rest(worker)
                 continue
             answer: Any
             try:
@@ -120,8 +117,8 @@ class Workers:
             self._ended(request, answer)
 
     async def _rest(self, worker: Worker) -> None:
-        worker.wake = anyio.Event()
+        worker.wake = self._new_wake()
         try:
-            await worker.wake.wait()
+            await worker.wake
         finally:
             worker.wake = None
