@@ -113,9 +113,9 @@ def _duration_ms(progress: Any) -> int:
     return int(progress["durationMs"]["triggerExecution"])
 
 
-def thousand_rows_per_s(spark: SparkSession, door: str, rows: int, size: int = 100) -> float:
-    """Send so many binary values of so many bytes to a format, in two partitions; how many thousands went a second."""
-    values = spark.range(0, rows, 1, 2).selectExpr(f"X'{'61' * size}' AS value")
+def thousand_rows_per_s(spark: SparkSession, door: str, rows: int, tasks: int, size: int = 100) -> float:
+    """Send so many binary values of so many bytes to a format, in so many tasks; how many thousands went a second."""
+    values = spark.range(0, rows, 1, tasks).selectExpr(f"X'{'61' * size}' AS value")
     start = perf_counter()
     values.write.format(door).mode("append").save()
     return rows / (perf_counter() - start) / 1000
