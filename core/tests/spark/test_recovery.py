@@ -197,8 +197,8 @@ def test_a_total_rate_is_shared_by_the_tasks_that_were_at_work_at_once(
     def sink(limit: RateLimit) -> Any:
         return toy(folder="f", config=replace(AsyncSinkWriterConfig(), rate_limit=limit))
 
-    def writers(limit: RateLimit, last: int | None) -> int | None:
-        parted: Any = with_its_part(sink(limit), Recovered("here", LedgerState(writers=last)))
+    def writers(limit: RateLimit, last: int | None, parallelism: int | None = None) -> int | None:
+        parted: Any = with_its_part(sink(limit), Recovered("here", LedgerState(writers=last)), parallelism)
         found: int | None = parted.config.rate_limit.writers
         return found
 
@@ -206,6 +206,8 @@ def test_a_total_rate_is_shared_by_the_tasks_that_were_at_work_at_once(
     assert writers(total, last=4) == 4
     assert writers(replace(total, writers=2), last=4) == 2
     assert writers(RateLimit.aimd(), last=4) is None
+    assert writers(total, last=4, parallelism=8) == 4
+    assert writers(total, last=None, parallelism=8) == 8
     assert not caplog.records
     assert [writers(total, last=None) for _ in range(2)] == [None, None]
     assert [record.message for record in caplog.records if "rateLimit.writers" in record.message] == [

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from asyncsink import AsyncSinkWriterConfig, ConfigurationError, SchemaError
+from asyncsink.spark.typed import SinkDataSource
 from asyncsink_http import HttpSink
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
 
@@ -87,21 +88,21 @@ def test_a_thread_that_did_not_make_the_session_writes_too(spark: SparkSession) 
         assert [row["id"] for row in stored(server)] == [0, 1]
 
 
-def formats(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, *sinks: Any) -> list[str]:
-    """The formats under which Spark is told of these sinks."""
-    names: list[str] = []
+def registered(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, *sinks: Any) -> list[type[SinkDataSource]]:
+    """The data sources by which Spark is told of these sinks."""
+    sources: list[type[SinkDataSource]] = []
     registration = type(spark.dataSource)
     register = registration.register
 
     def note(self: Any, source: Any) -> None:
-        names.append(source.name())
+        sources.append(source)
         register(self, source)
 
     with monkeypatch.context() as patch:
         patch.setattr(registration, "register", note)
         for sink in sinks:
             sink.write(spark.range(0))
-    return names
+    return sources
 
 
 def test_the_name_of_a_format_tells_sinks_apart_and_gives_nothing_away(
@@ -116,12 +117,20 @@ def test_the_name_of_a_format_tells_sinks_apart_and_gives_nothing_away(
         HttpSink(url=url, bearer_token="secret").with_converter(lambda row: {"a": row["id"]}),
         HttpSink(url=url, bearer_token="secret").with_converter(lambda row: {"b": row["id"]}),
     ]
-    names = formats(spark, monkeypatch, *sinks)
+    names = [source.name() for source in registered(spark, monkeypatch, *sinks)]
     assert all(re.fullmatch(r"asyncsink\.http\.[0-9a-f]{12}", name) for name in names)
     assert names[0] == names[1]
     assert len(set(names)) == 5
     # Anybody could try out passwords on a plain digest.
     assert sinks[0].options.fingerprint()[:12] not in names[0]
+
+
+def test_tasks_learn_the_default_parallelism_of_the_session(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (source,) = registered(spark, monkeypatch, HttpSink(url="http://127.0.0.1:9/"))
+    writer: Any = source({}).writer(spark.range(0).schema, overwrite=False)
+    assert writer._plan.parallelism == spark.sparkContext.defaultParallelism == 2
 
 
 def test_a_sink_that_no_module_has_is_written_to_as_well(
@@ -136,8 +145,8 @@ def test_a_sink_that_no_module_has_is_written_to_as_well(
     sink = OrdersSink(folder=str(tmp_path / "toy"))
     sink.write(spark.range(0, 3, 1, 1))
     assert [len(line["rows"]) for line in toy_log() if "rows" in line] == [3]
-    names = formats(spark, monkeypatch, sink, ToySink(folder=str(tmp_path / "toy")))
-    assert [name.rpartition(".")[0] for name in names] == ["asyncsink.orders-sink", "asyncsink.toy"]
+    sources = registered(spark, monkeypatch, sink, ToySink(folder=str(tmp_path / "toy")))
+    assert [source.name().rpartition(".")[0] for source in sources] == ["asyncsink.orders-sink", "asyncsink.toy"]
 
 
 def test_what_is_wrong_is_raised_as_it_is_before_spark_is_asked(spark: SparkSession) -> None:

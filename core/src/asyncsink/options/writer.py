@@ -123,8 +123,8 @@ class WriterOptions(ConnectorOptions):
         None,
         name="rateLimit.writers",
         doc="Number of writers, such as Spark's tasks at work at once, that share the fixed rates, each with its part; "
-        "without it the rate is shared by as many tasks as were at work at once in the last batch, and each has it by "
-        "itself until that is known.",
+        "without it the rate is shared by as many tasks as were at work at once in the last batch; until that is "
+        "known by Spark's default parallelism where a program has made the sink, and by none elsewhere.",
     )
     on_rejected: Literal["fail", "dead_letter", "drop"] | None = option(
         None,

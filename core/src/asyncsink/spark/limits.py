@@ -13,16 +13,20 @@ from asyncsink.sink import Sink
 from asyncsink.spark.recovery import Recovered, say_once
 
 
-def with_its_part(sink: Sink[Any, Any, Any, Any], recovered: Recovered | None) -> Sink[Any, Any, Any, Any]:
+def with_its_part(
+    sink: Sink[Any, Any, Any, Any], recovered: Recovered | None, parallelism: int | None = None
+) -> Sink[Any, Any, Any, Any]:
     """The sink with its task's part of a total rate, unless the user has said in how many parts it goes.
 
     There are as many parts as there were tasks at work at once in the last batch.
+
+    :param parallelism: how many parts there are until that is known, if Spark has told
     """
     if not isinstance(sink, AsyncSink) or sink.config.rate_limit.kind != "fixed":
         return sink
     if sink.config.rate_limit.writers is not None:
         return sink
-    writers = None if recovered is None else recovered.state.writers
+    writers = (None if recovered is None else recovered.state.writers) or parallelism
     if writers is None:
         say_once(
             "a rate is set, but not by how many tasks it is shared: each keeps it by itself until a batch has told how "

@@ -27,6 +27,7 @@ class Plan:
         so that a repeated task gives its rows the same ids
     :param streaming: whether this is a micro-batch of a streaming query, which has an id of its own
     :param door: the options that are not the sink's
+    :param parallelism: Spark's default parallelism, where the program's side of the door could ask for it
     """
 
     connector: str
@@ -35,6 +36,7 @@ class Plan:
     run_id: str
     streaming: bool
     door: DoorOptions
+    parallelism: int | None = None
 
 
 def plan(connector: str, options: Mapping[str, str], struct: StructType, *, overwrite: bool, streaming: bool) -> Plan:

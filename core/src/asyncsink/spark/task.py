@@ -92,7 +92,7 @@ def write_task(plan: Plan, recovered: Recovered | None, batches: Iterator[pa.Rec
 async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, TaskCommit]) -> TaskCommit:
     """Enter a writer, serve the mailbox, flush and leave: all in this one task of the loop."""
     with ours(f"writing to connector {task.plan.connector!r}"):
-        sink, metrics = with_its_part(task.plan.sink, task.recovered), Metrics()
+        sink, metrics = with_its_part(task.plan.sink, task.recovered, task.plan.parallelism), Metrics()
         teach(worker.clients, sink, task.recovered)
         async with sink.create_writer(_context(task, worker, metrics), restored(sink, task.states)) as writer:
             rows = await write_rows(writer, mailbox)

@@ -40,10 +40,12 @@ class SinkDataSource(ConnectorDataSource):
     """Writes to the one sink that a subclass carries; Spark pickles the class, and the sink in it.
 
     :cvar format: the name under which it is registered
+    :cvar parallelism: the session's default parallelism; None with Spark Connect, which does not tell it
     """
 
     format: ClassVar[str]
     sink: ClassVar[AsyncSink[Any, Any, Any]]
+    parallelism: ClassVar[int | None]
 
     @classmethod
     def name(cls) -> str:
@@ -54,8 +56,7 @@ class SinkDataSource(ConnectorDataSource):
 
         options = {key: value for key, value in self.options.items() if folded(key) != folded(RUN_OPTION)}
         plan = plan_sink(self.connector, self.sink, options, schema, overwrite=overwrite, streaming=streaming)
-        run = option_of(self, RUN_OPTION)
-        return plan if run is None else replace(plan, run_id=run)
+        return replace(plan, run_id=option_of(self, RUN_OPTION) or plan.run_id, parallelism=self.parallelism)
 
 
 def write(sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, Any], run: str | None = None) -> None:
@@ -96,10 +97,20 @@ def _registered(session: SparkSession, sink: AsyncSink[Any, Any, Any]) -> str:
     connector = connector_of(sink)
     name = f"asyncsink.{connector}.{_fingerprint(sink)}"
     # Pickled by value, as no module has this class; its base is not, so only the sink travels.
-    source = type("SinkSource", (SinkDataSource,), {"connector": connector, "format": name, "sink": sink})
+    carried = {"connector": connector, "format": name, "sink": sink, "parallelism": _parallelism(session)}
+    source = type("SinkSource", (SinkDataSource,), carried)
     activate(session)
     session.dataSource.register(source)
     return name
+
+
+def _parallelism(session: SparkSession) -> int | None:
+    from pyspark.errors import PySparkException
+
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except (PySparkException, AttributeError):
+        return None
 
 
 def _fingerprint(sink: AsyncSink[Any, Any, Any]) -> str:
