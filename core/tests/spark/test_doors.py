@@ -238,8 +238,9 @@ def test_available_now_sends_what_is_there_and_ends(lines: Lines, server: Faulty
 
 CONNECT = """
 import sys
+from queue import Queue
 from pyspark.sql import SparkSession
-from asyncsink.spark import foreach_batch, register
+from asyncsink.spark import ProgressListener, foreach_batch, register
 from asyncsink_http import HttpSink
 
 url, folder = sys.argv[1:]
@@ -256,8 +257,10 @@ def run(writer):
     query.awaitTermination()
     assert query.exception() is None
 
-lines = spark.readStream.text(folder + "/lines")
+lines, told = spark.readStream.text(folder + "/lines"), Queue()
+spark.streams.addListener(ProgressListener(folder + "/first", told.put))
 run(sink.write_stream(lines, checkpointLocation=folder + "/first"))
+assert told.get(timeout=60).rows == 1
 each = foreach_batch(HttpSink(url=url, body="single").with_converter(lambda row: "each " + row["value"]), name="q")
 run(lines.writeStream.foreachBatch(each).option("checkpointLocation", folder + "/second"))
 spark.stop()
