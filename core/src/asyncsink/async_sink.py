@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -83,12 +84,22 @@ class AsyncSink(Sink[InputT, Never, BufferedRequestState[EntryT], Never], Generi
         return f"{type(self).__module__}.{type(self).__qualname__}:{self.options.fingerprint()}"
 
     @property
+    def client_key(self) -> str:
+        """By what a process keeps clients and limiters: the fingerprint, with the class's number if no module has it.
+
+        Such a class, of a notebook or made by a function, travels to Spark's workers by value. One of the same name may
+        have other code by now and connect elsewhere; the same one is the same object whenever it arrives.
+        """
+        kind = type(self)
+        return self.fingerprint if _is_in_its_module(kind) else f"{self.fingerprint}#{id(kind)}"
+
+    @property
     def writer_state_serializer(self) -> SimpleVersionedSerializer[BufferedRequestState[EntryT]] | None:
         return None if self.entry_serializer is None else BufferedRequestStateSerializer(self.entry_serializer)
 
     @abstractmethod
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[ClientT]:
-        """The client, entered and left by one task; kept per worker process by :attr:`fingerprint` under Spark."""
+        """The client, entered and left by one task; kept per worker process by :attr:`client_key` under Spark."""
 
     @abstractmethod
     def converter(self, schema: Schema | None) -> ElementConverter[InputT, EntryT]:
@@ -224,3 +235,11 @@ def _typed_door() -> ModuleType:
             "PySpark is not installed, so there is no DataFrame to write; pip install 'asyncsink-core[spark]'"
         ) from error
     return typed
+
+
+def _is_in_its_module(kind: type) -> bool:
+    """Whether a class is what an import by its name would find."""
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind

@@ -11,7 +11,11 @@ import pytest
 import trio
 import trio.testing
 
+from asyncsink import InitContext, RequestEntries, RequestResult
+from asyncsink.context import WriterInitContext
 from asyncsink.spark.clients import CLOSE_TIMEOUT_S, MOST_CLIENTS, WorkerClients
+from asyncsink_testing.destination import FakeDestination
+from asyncsink_testing.fake_sink import FakeSink
 
 Connect = Callable[[], AbstractAsyncContextManager[str]]
 
@@ -191,3 +195,34 @@ def test_limiters_are_one_for_each_fingerprint() -> None:
         assert clients.limiters("b") is not found
 
     run(main)
+
+
+def sink_made_for(destination: Destination, place: str) -> FakeSink:
+    """Of a class that no module has, like one of a notebook: where it connects to is in its code."""
+
+    class Made(FakeSink):
+        def connect(self, context: InitContext) -> AbstractAsyncContextManager[Any]:
+            return destination.client(place)()
+
+        async def submit_request_entries(self, entries: RequestEntries[Any], client: Any) -> RequestResult:
+            return RequestResult.OK
+
+    return Made(FakeDestination())
+
+
+def test_classes_of_one_name_that_travel_by_value_do_not_share_clients_and_limiters() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        sinks = [sink_made_for(destination, place) for place in ("staging", "production")]
+        assert sinks[0].fingerprint == sinks[1].fingerprint
+        for sink in (*sinks, *sinks):
+            async with sink.create_writer(WriterInitContext(clients=clients)) as writer:
+                await writer.write(b"row")
+        assert destination.events == ["+staging", "+production"]
+        assert clients.limiters(sinks[0].client_key) is not clients.limiters(sinks[1].client_key)
+
+    run(main)
+
+
+def test_a_class_that_can_be_imported_is_known_by_its_options_alone() -> None:
+    sink = FakeSink(FakeDestination())
+    assert sink.client_key == sink.fingerprint

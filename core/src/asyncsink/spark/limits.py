@@ -43,7 +43,7 @@ def teach(clients: ClientCache, sink: Sink[Any, Any, Any, Any], recovered: Recov
     if recovered is not None and isinstance(sink, AsyncSink):
         start = _name(sink)
         known = recovered.state.learned.items()
-        clients.limiters(sink.fingerprint).learn(
+        clients.limiters(sink.client_key).learn(
             {name.removeprefix(start): found for name, found in known if name.startswith(start)}
         )
 
@@ -52,7 +52,7 @@ def learned(clients: ClientCache, sink: Sink[Any, Any, Any, Any]) -> tuple[tuple
     """What this worker's limiters have learned, by destination and scope, for the ledger."""
     if not isinstance(sink, AsyncSink):
         return ()
-    start, found = _name(sink), clients.limiters(sink.fingerprint).snapshot()
+    start, found = _name(sink), clients.limiters(sink.client_key).snapshot()
     return tuple((f"{start}{scope}", snapshot) for scope, snapshot in found.items())
 
 

@@ -51,7 +51,7 @@ class Life:
             return self._sink.connect(self._context)
 
         clients = self._context.clients
-        return connect() if clients is None else clients.lease(self._sink.fingerprint, connect)
+        return connect() if clients is None else clients.lease(self._sink.client_key, connect)
 
 
 async def _keep_time(engine: Engine) -> None:

@@ -66,7 +66,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     ) -> None:
         self._init, self._config = context, config
         self._state: BufferedRequestState[EntryT] | None = BufferedRequestState.joined(states)
-        limiters = context.clients.limiters(sink.fingerprint) if context.clients else LimiterCache()
+        limiters = context.clients.limiters(sink.client_key) if context.clients else LimiterCache()
         # Spark counts attempts from 0 again after a restart, and cuts may fall elsewhere then: an id that came again
         # with other entries would be taken for a repetition, and they would be lost. Hence the random part.
         shared = idempotency_prefix(context)
