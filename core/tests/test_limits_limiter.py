@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from math import inf
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from asyncsink.config import AsyncSinkWriterConfig, RetryPolicy
 from asyncsink.limits import RateLimit, RateLimitingStrategy, RequestInfo, ResultInfo
 from asyncsink.limits.limiter import Limiter, LimiterCache
+from asyncsink.limits.unlimited import NoRateLimitingStrategy
 
 CONFIG = AsyncSinkWriterConfig(max_batch_size=10, max_in_flight_requests=2)
 RETRY = RetryPolicy(initial_backoff_s=1.0, max_backoff_s=8.0, timeout_s=100.0, retry_after_cap_s=50.0)
@@ -222,6 +224,35 @@ def test_writers_with_one_scope_and_configuration_share_a_limiter() -> None:
     assert cache.limiter("b", CONFIG) is not first
     assert cache.limiter("a", AsyncSinkWriterConfig()) is not first
     assert len(cache) == 3
+
+
+class Talkative(NoRateLimitingStrategy):
+    """What no type check has seen."""
+
+    def snapshot(self) -> Any:
+        return '{"limit": 1}'
+
+
+def test_a_total_that_is_divided_anew_goes_on_in_the_same_window() -> None:
+    cache, sent = LimiterCache(), 0
+    for second in range(60):
+        limit = RateLimit.fixed(requests=60, per_s=60.0, burst=60, writers=2 + second % 3)
+        shared = cache.limiter(None, AsyncSinkWriterConfig(rate_limit=limit))
+        info = RequestInfo(1, 1, float(second))
+        while shared.admits(info) and sent < 100:
+            shared.start(info)
+            shared.end(ResultInfo(1, 1, 0, 0, info.now_s, info.now_s, None))
+            sent += 1
+    assert len(cache) == 1
+    assert 15 <= sent <= 30
+
+
+def test_a_snapshot_that_is_no_bytes_is_a_warning_and_not_kept(caplog: pytest.LogCaptureFixture) -> None:
+    limiter = Limiter(Talkative(), RETRY)
+    assert [limiter.snapshot() for _ in range(2)] == [None, None]
+    assert [record.message for record in caplog.records] == [
+        "Talkative gives a str as its snapshot, which has to be bytes; it is not kept"
+    ]
 
 
 def test_beyond_its_bound_a_cache_forgets_the_idle_limiter_that_was_unused_longest() -> None:

@@ -32,6 +32,11 @@ class Allowance:
         self._held = 0.0
         self._hold_s, self._slot_s = per_s + _GUARD_S, per_s / _SLOTS
 
+    def go_on_from(self, before: Allowance) -> None:
+        """Take over what went under another allowance for the same stretch: nothing is let through a second time."""
+        self._tokens, self._updated_s = min(self._burst, before._tokens), before._updated_s
+        self._log, self._held = before._log, before._held
+
     def wait_s(self, amount: int, now_s: float) -> float:
         """Seconds until so much may go; 0 for at once."""
         self._refresh(now_s)

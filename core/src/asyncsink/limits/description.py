@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from asyncsink.errors import ConfigurationError
@@ -209,6 +209,18 @@ class RateLimit:
         if self.kind == "custom":
             return make_custom(str(self.path), dict(self.args))
         return self._congestion_control(config)
+
+    @property
+    def undivided(self) -> RateLimit:
+        """The same for all writers together, in however many parts it goes."""
+        return self if self.writers is None else replace(self, writers=None)
+
+    def make_from(self, before: RateLimitingStrategy, config: AsyncSinkWriterConfig) -> RateLimitingStrategy:
+        """The strategy for another part of the same total than `before` had; it counts what has gone under that."""
+        strategy = self.make(config)
+        if isinstance(strategy, TokenBucketRateLimitingStrategy) and isinstance(before, type(strategy)):
+            strategy.go_on_from(before)
+        return strategy
 
     def _congestion_control(self, config: AsyncSinkWriterConfig) -> RateLimitingStrategy:
         requests, (batch, increase) = config.max_in_flight_requests, _batch_and_increase(self.unit, config)

@@ -48,10 +48,13 @@ class Limiter:
         "not_before_s",
         "strategy",
         "waiting",
+        "writers",
     )
 
     def __init__(self, strategy: RateLimitingStrategy, retry: RetryPolicy, random: Random | None = None) -> None:
         self.strategy = strategy
+        self.writers: int | None = None
+        """In how many parts a total goes, of which the strategy keeps one."""
         self.in_flight = 0
         self.not_before_s = -inf
         self.failing_since_s: float | None = None
@@ -93,17 +96,15 @@ class Limiter:
         # Nothing in flight means that no completion will ever ask again: waiting would be for ever. A sealed request
         # may not be cut down to a budget that has shrunk meanwhile; that is no fault of the strategy.
         if not (sealed and info.batch_size > self.strategy.max_batch_size):
-            self._warn_of_blocking(info)
+            told = f"blocks a request of {info.batch_size} entries although nothing is in flight; it goes out anyway"
+            self._warn_once(told)
         return True
 
-    def _warn_of_blocking(self, info: RequestInfo) -> None:
+    def _warn_once(self, what: str) -> None:
+        """Say the first thing that is odd about the strategy, and nothing more: it would be said again and again."""
         if not self._warned:
             self._warned = True
-            logger.warning(
-                "%s blocks a request of %d entries although nothing is in flight; it goes out anyway",
-                type(self.strategy).__name__,
-                info.batch_size,
-            )
+            logger.warning("%s %s", type(self.strategy).__name__, what)
 
     def start(self, info: RequestInfo) -> int:
         """Register a request that is about to be sent; the number is to be given back to :meth:`back_off`.
@@ -154,12 +155,16 @@ class Limiter:
             return None
 
     def snapshot(self) -> bytes | None:
-        """What the strategy has learned; None if nothing is worth keeping, or if it has raised."""
+        """What the strategy has learned; None if nothing is worth keeping, or if it has raised or gave no bytes."""
         try:
-            return None if self.broken else self.strategy.snapshot()
+            found = None if self.broken else self.strategy.snapshot()
         except Exception as error:
             self._fault(error)
             return None
+        if found is None or isinstance(found, bytes):
+            return found
+        self._warn_once(f"gives a {type(found).__name__} as its snapshot, which has to be bytes; it is not kept")
+        return None
 
     def _fault(self, error: Exception) -> FatalRequestError:
         if self.broken is None:
@@ -263,16 +268,21 @@ class LimiterCache:
 
     def limiter(self, scope: Hashable, config: AsyncSinkWriterConfig) -> Limiter:
         """The limiter of a scope for writers with `config`, made when it is first asked for."""
-        # Only what a strategy is made from: writers that differ in something else share what they learn.
+        # Only what a strategy is made from: writers that differ in something else share what they learn. Not the
+        # number of parts, which changes from one of Spark's batches to the next: each would begin a window of its own.
+        limit = config.rate_limit
         sizes = config.max_batch_size, config.max_batch_size_in_bytes, config.max_in_flight_requests
-        key = scope, config.rate_limit, config.retry, *sizes
+        key = scope, limit.undivided, config.retry, *sizes
         found = self._limiters.pop(key, None)
         if found is None or found.broken is not None:
-            strategy = config.rate_limit.make(config)
+            strategy = limit.make(config)
             if hints := self._learned.get(repr(scope)):
                 _seed(strategy, hints)
             found = Limiter(strategy, config.retry)
             self._make_room()
+        elif found.writers != limit.writers:
+            found.strategy = limit.make_from(found.strategy, config)
+        found.writers = limit.writers
         self._limiters[key] = found
         return found
 

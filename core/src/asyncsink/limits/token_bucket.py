@@ -47,6 +47,17 @@ class TokenBucketRateLimitingStrategy(RateLimitingStrategy):
         self._most_entries = max_batch_size
         self._max_batch = self._fitting(0.0)
 
+    def go_on_from(self, before: TokenBucketRateLimitingStrategy) -> None:
+        """Take over what went while the same limits were divided in other parts, in the middle of a window too."""
+        pairs = (
+            (self._requests, before._requests),
+            (self._records, before._records),
+            (self._bytes, before._bytes),
+        )
+        for own, other in pairs:
+            if own is not None and other is not None:
+                own.go_on_from(other)
+
     def register_in_flight_request(self, info: RequestInfo) -> None:
         if self._requests is not None:
             self._requests.take(1, info.now_s)
