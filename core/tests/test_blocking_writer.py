@@ -13,13 +13,17 @@ from time import monotonic, sleep
 from types import FrameType
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from asyncsink import (
+    AsyncSinkWriter,
     AsyncSinkWriterConfig,
     FatalRequestError,
     InitContext,
     OversizedEntryError,
+    RequestEntries,
+    RequestResult,
     WriterClosedError,
     WriterFailedError,
 )
@@ -124,6 +128,41 @@ def test_an_element_at_fault_is_refused_alone() -> None:
             writer.write(FakeEntry("large", 11))
         writer.write(FakeEntry("small", 10))
     assert [each.name for each in destination.stored] == ["small"]
+
+
+class GatedSink(FakeSink):
+    """Answers when a gate is opened."""
+
+    arrived: threading.Event
+    gate: threading.Event
+
+    async def submit_request_entries(self, entries: RequestEntries[Any], client: FakeClient) -> RequestResult:
+        self.arrived.set()
+        await anyio.to_thread.run_sync(self.gate.wait)
+        return await super().submit_request_entries(entries, client)
+
+
+def test_while_it_is_being_left_it_is_asked_on_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink, asked_in = GatedSink(FakeDestination()), list[threading.Thread]()
+    sink.arrived, sink.gate = threading.Event(), threading.Event()
+    snapshot_state = AsyncSinkWriter.snapshot_state
+
+    def noted(self: Any, checkpoint_id: int | None = None) -> Any:
+        asked_in.append(threading.current_thread())
+        return snapshot_state(self, checkpoint_id)
+
+    monkeypatch.setattr(AsyncSinkWriter, "snapshot_state", noted)
+    writer = sink.open_blocking()
+    writer.__enter__()
+    writer.write_many(entries(3))
+    with ThreadPoolExecutor(1) as pool:
+        left = pool.submit(writer.__exit__, None, None, None)
+        assert sink.arrived.wait(PATIENCE_S)  # of the last flush: so few entries are not due before
+        assert len(writer.snapshot_state()[0].entries) == 3
+        sink.gate.set()
+        left.result(PATIENCE_S)
+    assert writer.snapshot_state()[0].entries == ()
+    assert [thread is threading.current_thread() for thread in asked_in] == [False, True]
 
 
 @pytest.mark.parametrize(

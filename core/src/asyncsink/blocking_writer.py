@@ -37,6 +37,8 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
     def __init__(self, writer: AsyncSinkWriter[InputT, EntryT]) -> None:
         self._writer = writer
         self._portal: BlockingPortal | None = None
+        self._loop: BlockingPortal | None = None
+        """The same, but as long as the loop runs: it still flushes when no new call may come."""
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -46,9 +48,10 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
         """
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal(name="asyncsink writer"))
+            stack.callback(self._is_left)
             stack.enter_context(portal.wrap_async_context_manager(self._writer))
             stack.callback(self._end)
-            self._portal = portal
+            self._portal = self._loop = portal
             self._stack = stack.pop_all()
         return self
 
@@ -59,6 +62,9 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
 
     def _end(self) -> None:
         self._portal = None
+
+    def _is_left(self) -> None:
+        self._loop = None
 
     def write(self, element: InputT, context: WriteContext | None = None) -> None:
         """Accept one element; blocks while the buffer is full."""
@@ -90,19 +96,22 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
         return self._ask(lambda: self._writer.snapshot_state(checkpoint_id))
 
     def _ask(self, question: Callable[[], ResultT]) -> ResultT:
-        portal = self._portal
+        portal = self._loop
         if portal is None:
-            return question()  # no loop runs that could change anything meanwhile
+            return question()  # the writer has been left: nothing could change meanwhile
 
         async def answer() -> ResultT:
             return question()
 
-        return self._call(answer)
+        return self._on(portal, answer)
 
     def _call(self, function: Callable[..., Awaitable[ResultT]], *arguments: Any) -> ResultT:
         portal = self._portal
         if portal is None:
             raise WriterClosedError("the writer is not open; use `with` around its use, once")
+        return self._on(portal, function, *arguments)
+
+    def _on(self, portal: BlockingPortal, function: Callable[..., Awaitable[ResultT]], *arguments: Any) -> ResultT:
         future = portal.start_task_soon(function, *arguments)
         try:
             return future.result()
