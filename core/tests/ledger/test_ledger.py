@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,21 @@ from hypothesis import strategies as st
 from asyncsink.errors import LedgerError
 from asyncsink.ledger import BatchProgress, Ledger, LedgerState, open_store, query_id_of
 from asyncsink.ledger.ledger import KEPT_PROGRESS
+from asyncsink.ledger.naming import LEFT_OVER_AFTER_S
 
 
 class CountingStore:
-    """A store in memory; `trips` names its operations."""
+    """A store in memory; `trips` names its operations, as many as an object store is asked for.
+
+    :ivar grows_only: whether nothing may be removed
+    """
 
     location = "memory"
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.trips: list[str] = []
+        self.grows_only = False
 
     def read(self, name: str) -> bytes | None:
         self.trips.append(f"read {name}")
@@ -47,8 +53,15 @@ class CountingStore:
     def folders(self, folder: str) -> list[str]:
         raise AssertionError("the ledger has one folder, and knows its name")
 
-    def remove(self, name: str) -> None:
-        self.files.pop(name, None)
+    def remove(self, *names: str) -> None:
+        self.trips.append(f"remove {len(names)}")
+        if self.grows_only:
+            raise LedgerError("the ledger cannot remove: told so")
+        for name in names:
+            self.files.pop(name, None)
+
+    def sweep(self, folder: str) -> None:
+        """An object store holds nothing that was set aside."""
 
     def within(self, folder: str) -> CountingStore:
         raise AssertionError("the ledger stays in its folder")
@@ -109,6 +122,42 @@ def test_the_last_thousand_batches_are_kept_and_never_many_more() -> None:
     assert len([trip for trip in store.trips if trip.startswith("names")]) < 15
 
 
+def test_beyond_a_thousand_batches_a_commit_still_costs_two_round_trips_and_hardly_more() -> None:
+    store, batches = CountingStore(), range(KEPT_PROGRESS, KEPT_PROGRESS + 300)
+    store.files = {f"progress/{batch_id}.json": b"" for batch_id in range(KEPT_PROGRESS)}
+    ledger = Ledger(store)
+    for batch_id in batches:
+        ledger.commit(LedgerState(batch_id=batch_id), progress(batch_id))
+    assert len(store.trips) == 2 * len(batches) + 3 * 2
+    assert [trip for trip in store.trips if trip.startswith("remove")] == ["remove 100"] * 3
+
+
+def test_a_batch_is_committed_although_old_progress_cannot_be_removed(caplog: pytest.LogCaptureFixture) -> None:
+    store = CountingStore()
+    store.files = {f"progress/{batch_id}.json": b"" for batch_id in range(KEPT_PROGRESS + 99)}
+    store.grows_only = True
+    ledger = Ledger(store)
+    ledger.commit(LedgerState(batch_id=KEPT_PROGRESS + 99), progress(KEPT_PROGRESS + 99))
+    assert ledger.read() == LedgerState(batch_id=KEPT_PROGRESS + 99)
+    assert caplog.messages == [
+        "batch 1099 is committed, but files that nobody needs stay in its ledger: the ledger cannot remove: told so"
+    ]
+
+
+def test_what_killed_writers_left_beside_state_and_progress_goes_with_the_hundredth_batch(tmp_path: Path) -> None:
+    made = int(time.time()) - LEFT_OVER_AFTER_S - 60
+    old = [tmp_path / f"{name}.{made}-{'0' * 32}.tmp" for name in (".state.json", "progress/.7.json")]
+    (tmp_path / "progress").mkdir()
+    for each in old:
+        each.write_bytes(b"half")
+    ledger = Ledger(open_store(str(tmp_path)))
+    ledger.commit(LedgerState(batch_id=98), progress(98))
+    assert all(each.exists() for each in old)
+    ledger.commit(LedgerState(batch_id=99), progress(99))
+    assert not any(each.exists() for each in old)
+    assert ledger.batches() == [98, 99]
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -135,7 +184,7 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(change: Callable[[
 def test_a_probe_leaves_nothing() -> None:
     store = CountingStore()
     Ledger(store).probe()
-    assert (store.files, store.trips) == ({}, ["create"])
+    assert (store.files, store.trips) == ({}, ["create", "remove 1"])
 
 
 def test_the_id_of_a_query_is_that_of_sparks_metadata(tmp_path: Path) -> None:

@@ -91,6 +91,26 @@ def test_what_was_replaced_counts_as_created_and_what_was_removed_does_not(store
     assert store.read("slot") == b"3"
 
 
+def test_many_files_are_removed_at_once_and_only_these(store: Store) -> None:
+    for n in range(5):
+        store.replace(f"progress/{n}.json", b"")
+    store.remove("progress/0.json", "progress/2.json", "progress/3.json")
+    assert store.names("progress") == ["1.json", "4.json"]
+    store.remove()
+    store.sweep("progress")
+    store.sweep("none")
+    assert store.names("progress") == ["1.json", "4.json"]
+
+
+def test_a_folder_that_looks_like_a_pattern_is_none(store: Store) -> None:
+    pattern, other = store.within("orders[12]"), store.within("orders1")
+    for each in (pattern, other):
+        each.replace("0.json", b"")
+        each.replace("1.json", b"")
+    pattern.remove("0.json", "1.json")
+    assert (pattern.names(""), other.names("")) == ([], ["0.json", "1.json"])
+
+
 def test_files_and_folders_are_listed_apart(store: Store) -> None:
     for name in ("b", "a", "sub/c", "about/d"):
         store.replace(name, b"")

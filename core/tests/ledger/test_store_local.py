@@ -78,7 +78,7 @@ def test_of_many_processes_one_creates(tmp_path: Path) -> None:
         assert {(tmp_path / "slots" / slot).read_text() for slot in slots} <= {str(me)}
 
 
-def test_files_that_killed_writers_left_are_not_listed_and_go_after_an_hour(tmp_path: Path) -> None:
+def test_files_that_killed_writers_left_are_not_listed_and_are_swept_after_an_hour(tmp_path: Path) -> None:
     now, folder = int(time.time()), tmp_path / "progress"
     folder.mkdir()
     recent = folder / f".7.json.{now}-{'0' * 32}.tmp"
@@ -90,15 +90,9 @@ def test_files_that_killed_writers_left_are_not_listed_and_go_after_an_hour(tmp_
     assert store.names("progress") == []
     store.replace("progress/7.json", b"whole")
     assert store.names("progress") == ["7.json"]
-    assert sorted(folder.iterdir()) == sorted([recent, foreign, folder / "7.json"])
-
-
-def test_a_folder_is_looked_through_once_however_often_a_process_opens_its_store(tmp_path: Path) -> None:
-    LocalStore(tmp_path).replace("a", b"1")
-    old = tmp_path / f".a.{int(time.time()) - LEFT_OVER_AFTER_S - 60}-{'0' * 32}.tmp"
-    old.write_bytes(b"")
-    LocalStore(tmp_path).replace("a", b"2")
     assert old.exists()
+    store.sweep("progress")
+    assert sorted(folder.iterdir()) == sorted([recent, foreign, folder / "7.json"])
 
 
 def test_nothing_is_left_beside_a_file(tmp_path: Path) -> None:
@@ -119,6 +113,7 @@ def test_nothing_is_left_beside_a_file(tmp_path: Path) -> None:
         ("remove", lambda store: store.remove("sub/x")),
         ("list", lambda store: store.names("sub/x")),
         ("list", lambda store: store.folders("sub/x")),
+        ("sweep", lambda store: store.sweep("sub/x")),
     ],
 )
 def test_a_file_in_the_place_of_a_folder_is_named(

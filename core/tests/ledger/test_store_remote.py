@@ -37,6 +37,8 @@ from .s3 import S3
         (lambda store: store.names("progress"), ["GET"]),
         (lambda store: store.folders(""), ["GET"]),
         (lambda store: store.remove("state.json"), ["DELETE"]),
+        (lambda store: store.remove(*(f"progress/{n}.json" for n in range(100))), ["POST"]),
+        (lambda store: store.sweep("progress"), []),
     ],
 )
 def test_each_operation_is_one_request(s3: S3, call: Callable[[Store], object], expected: list[str]) -> None:
@@ -220,14 +222,17 @@ def test_a_file_system_whose_rename_replaces_creates_nothing(tmp_path: Path) -> 
     assert store.read("slot") == b"another's"
 
 
-def test_what_killed_writers_left_goes_with_a_listing_after_an_hour(tmp_path: Path) -> None:
+def test_what_killed_writers_left_stays_for_who_lists_and_is_swept_after_an_hour(tmp_path: Path) -> None:
     _, store = hdfs(tmp_path)
     store.replace("state.json", b"")
     now, folder = int(time.time()), tmp_path / "ledger"
     recent = folder / f".state.json.{now}-{'0' * 32}.tmp"
     recent.write_bytes(b"half")
-    (folder / f".state.json.{now - LEFT_OVER_AFTER_S - 60}-{'0' * 32}.tmp").write_bytes(b"half")
+    old = folder / f".state.json.{now - LEFT_OVER_AFTER_S - 60}-{'0' * 32}.tmp"
+    old.write_bytes(b"half")
     assert store.names("") == ["state.json"]
+    assert old.exists()
+    store.sweep("")
     assert {each.name for each in folder.iterdir()} == {"state.json", recent.name}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Final
 from uuid import uuid4
 
@@ -10,6 +11,8 @@ from asyncsink.errors import LedgerError
 from asyncsink.ledger.progress import BatchProgress
 from asyncsink.ledger.state import LedgerState
 from asyncsink.ledger.store import Store
+
+logger = logging.getLogger(__name__)
 
 FOLDER: Final = "asyncsink"
 """Beneath a checkpoint; each sink has a folder of its name in it."""
@@ -44,7 +47,10 @@ class Ledger:
         return None if data is None else LedgerState.from_bytes(data, f"{self.location}/{_STATE}")
 
     def commit(self, state: LedgerState, progress: BatchProgress) -> None:
-        """Keep what became of a batch, and then the state after it. Two round trips; more once in a hundred batches.
+        """Keep what became of a batch, and then the state after it. Two round trips.
+
+        Once in a hundred batches two or three more keep the ledger small, where the store removes many files at once.
+        Where this fails, it is a warning.
 
         :raises LedgerError: it cannot be written
         """
@@ -52,11 +58,17 @@ class Ledger:
             self._store.replace(_name(progress.batch_id), progress.to_bytes())
         self._store.replace(_STATE, state.to_bytes())
         if progress.batch_id is not None and progress.batch_id % _PRUNE_EVERY == _PRUNE_EVERY - 1:
-            self._prune()
+            self._tidy(progress.batch_id)
 
-    def _prune(self) -> None:
-        for batch_id in self.batches()[:-KEPT_PROGRESS]:
-            self._store.remove(_name(batch_id))
+    def _tidy(self, batch_id: int) -> None:
+        try:
+            if outdated := self.batches()[:-KEPT_PROGRESS]:
+                self._store.remove(*map(_name, outdated))
+            for folder in ("", _PROGRESS):
+                self._store.sweep(folder)
+        except LedgerError as error:
+            # Were it raised, Spark would fail a batch whose rows are stored and whose state is kept.
+            logger.warning("batch %d is committed, but files that nobody needs stay in its ledger: %s", batch_id, error)
 
     def batches(self) -> list[int]:
         """The batches whose progress is kept, in order. One round trip."""

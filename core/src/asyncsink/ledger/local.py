@@ -16,9 +16,6 @@ from asyncsink.ledger.naming import aside, checked, hidden, left_over
 
 _NO_HARD_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS}
 
-_swept: Final[set[Path]] = set()
-"""The folders that this process has swept: a store is opened for each batch."""
-
 
 class LocalStore:
     """Files of one folder. A write goes to a file aside, to the disk (``fsync``), and then gets its name."""
@@ -74,11 +71,20 @@ class LocalStore:
             except FileNotFoundError:
                 return []
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if there is one."""
-        path = self._path(name)
-        with told("remove", name, self.location):
-            path.unlink(missing_ok=True)
+    def remove(self, *names: str) -> None:
+        """Remove files, those of them that there are."""
+        for name in names:
+            path = self._path(name)
+            with told("remove", name, self.location):
+                path.unlink(missing_ok=True)
+
+    def sweep(self, folder: str) -> None:
+        """Remove what killed writers have left in a folder, after an hour."""
+        path = self._path(folder) if folder else self._folder
+        with told("sweep", folder or ".", self.location), suppress(FileNotFoundError):
+            for each in [*path.iterdir()]:
+                if left_over(each.name):
+                    each.unlink(missing_ok=True)
 
     def within(self, folder: str) -> LocalStore:
         """The same store, one or more folders deeper."""
@@ -103,23 +109,12 @@ class LocalStore:
             with suppress(OSError):
                 written.unlink()
         sync_folder(path.parent)
-        _sweep(path.parent)
 
     def _not_exclusive(self, name: str, error: OSError) -> LedgerUnavailableError:
         return LedgerUnavailableError(
             f"the ledger cannot create {name!r} in {self.location}: the file system has no hard links there "
             f"({error.strerror}), and creates nothing exclusively; name a folder on a disk, or on an object store"
         )
-
-
-def _sweep(folder: Path) -> None:
-    """Remove, once for each folder, what killed processes have left behind."""
-    if folder in _swept:
-        return
-    _swept.add(folder)
-    for each in [*folder.iterdir()]:
-        if left_over(each.name):
-            each.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -71,10 +71,7 @@ class RemoteStore:
         """The names of the files in a folder, sorted; none if it does not exist."""
         path = self._folder(folder)
         with told("list", folder or ".", self.location):
-            names = self._listed(path, "file")
-            for left in filter(left_over, names):
-                self._writing.remove(f"{path}/{left}")
-            return [each for each in names if not hidden(each)]
+            return [each for each in self._listed(path, "file") if not hidden(each)]
 
     def folders(self, folder: str) -> list[str]:
         """The names of the folders in a folder, sorted; none if it does not exist."""
@@ -92,11 +89,20 @@ class RemoteStore:
         inside = path.strip("/") + "/"
         return sorted(each.removeprefix(inside) for each in found if each.startswith(inside))
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if there is one."""
-        path = self._path(name)
-        with told("remove", name, self.location):
-            self._writing.remove(path)
+    def remove(self, *names: str) -> None:
+        """Remove files, those of them that there are; of an object store many in one round trip, if it can."""
+        paths = [self._path(name) for name in names]
+        with told("remove", " to ".join(dict.fromkeys(names[:1] + names[-1:])), self.location):
+            self._writing.remove(*paths)
+
+    def sweep(self, folder: str) -> None:
+        """Remove what killed writers have left in a folder, after an hour. An object store is not asked."""
+        if not self._writing.writes_aside:
+            return
+        path = self._folder(folder)
+        with told("sweep", folder or ".", self.location):
+            left = filter(left_over, self._listed(path, "file"))
+            self._writing.remove(*(f"{path}/{name}" for name in left))
 
     def within(self, folder: str) -> RemoteStore:
         """The same store, one or more folders deeper."""

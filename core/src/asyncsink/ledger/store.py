@@ -42,8 +42,11 @@ class Store(Protocol):
     def folders(self, folder: str) -> list[str]:
         """The names of the folders in a folder (``""``: the store's own), sorted; none if it does not exist."""
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if there is one. After a power failure it may be back."""
+    def remove(self, *names: str) -> None:
+        """Remove files, those of them that there are. After a power failure they may be back."""
+
+    def sweep(self, folder: str) -> None:
+        """Remove what killed writers have left in a folder; an hour must have passed. May cost a listing."""
 
     def within(self, folder: str) -> Store:
         """The same store, one or more folders deeper."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from asyncsink.ledger.naming import aside
 
@@ -12,7 +13,12 @@ _CONFLICTS: Final = 10
 
 
 class Writing(Protocol):
-    """How a kind of file system keeps whole files, by full paths. Raises what the file system raises."""
+    """How a kind of file system keeps whole files, by full paths. Raises what the file system raises.
+
+    :cvar writes_aside: whether a writer that is killed may leave files of another name
+    """
+
+    writes_aside: ClassVar[bool]
 
     def read(self, path: str) -> bytes | None:
         """The contents, whole; None if there is no file."""
@@ -23,8 +29,8 @@ class Writing(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Set the contents unless there is a file. The caller finds out whether the file system can do that."""
 
-    def remove(self, path: str) -> None:
-        """Remove a file, if there is one."""
+    def remove(self, *paths: str) -> None:
+        """Remove files, those of them that there are."""
 
 
 def writing(filesystem: Any) -> Writing | None:
@@ -50,6 +56,8 @@ def _has_its_own(kind: type, method: str, base: type) -> bool:
 
 class Objects:
     """An object store: a put replaces atomically, and one with a condition creates exclusively."""
+
+    writes_aside: ClassVar[bool] = False
 
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
@@ -86,9 +94,15 @@ class Objects:
                 return True
         raise conflict
 
-    def remove(self, path: str) -> None:
-        """Delete an object, if there is one."""
-        _remove(self._filesystem, path)
+    def remove(self, *paths: str) -> None:
+        """Delete objects, those of them that there are; many by one request where the back end can."""
+        # fsspec takes each of many for a pattern, which could be another query's files.
+        if len(paths) > 1 and all(glob.escape(path) == path for path in paths):
+            with suppress(FileNotFoundError):
+                self._filesystem.rm([*paths])
+            return
+        for path in paths:
+            _remove(self._filesystem, path)
 
 
 class Renaming:
@@ -97,6 +111,8 @@ class Renaming:
     HDFS renames onto no other file. There the old file is first set aside under a name of its own, by which it is read
     if the writer is killed before the new one has its name.
     """
+
+    writes_aside: ClassVar[bool] = True
 
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
@@ -131,10 +147,11 @@ class Renaming:
         _remove(self._filesystem, written)
         return False
 
-    def remove(self, path: str) -> None:
-        """Remove a file, if there is one, and first what would be read in its place."""
-        _remove(self._filesystem, _old(path))
-        _remove(self._filesystem, path)
+    def remove(self, *paths: str) -> None:
+        """Remove files, those of them that there are, and before each what would be read in its place."""
+        for path in paths:
+            _remove(self._filesystem, _old(path))
+            _remove(self._filesystem, path)
 
     def _written_aside(self, path: str, data: bytes) -> str:
         written = aside(path)
