@@ -93,6 +93,39 @@ def test_complete_can_be_allowed_for_streams_alone(site: Path, key: str) -> None
         planned({key: "true"})
 
 
+@pytest.mark.parametrize("spelling", ["TOY", "t-oy", "to_y"])
+def test_a_connector_has_one_name_however_it_is_spelled(site: Path, spelling: str) -> None:
+    made = plan(spelling, {"folder": "f"}, IDS, overwrite=False, streaming=False)
+    assert made.connector == "toy"
+    with pytest.raises(ConfigurationError, match="send the whole result to 'toy' again"):
+        plan(spelling, {"folder": "f"}, IDS, overwrite=True, streaming=True)
+
+
+def test_a_connector_that_is_asked_for_by_a_short_name_keeps_its_own(site: Path) -> None:
+    class Plugin:
+        @hookimpl
+        def asyncsink_connector(self) -> ConnectorInfo:
+            return ConnectorInfo(
+                "long-toy", "asyncsink_toy:ToySink", "asyncsink_toy:ToyOptions", 1, short_names=("lt",)
+            )
+
+    register(Plugin(), "long-toy")
+    try:
+        assert plan("LT", {"folder": "f"}, IDS, overwrite=False, streaming=False).connector == "long-toy"
+    finally:
+        unregister("long-toy")
+
+
+def test_an_option_without_effect_is_refused(site: Path) -> None:
+    for name, streaming, text in [
+        ("stateLocation", True, "is for batch jobs; for a stream use ledgerLocation"),
+        ("ledgerLocation", False, "is for streams; for a batch job use stateLocation"),
+        ("checkpointLocation", False, "is for streams; for a batch job use stateLocation"),
+    ]:
+        with pytest.raises(ConfigurationError, match=f"option '{name}' {text}"):
+            planned({name: "somewhere"}, streaming=streaming)
+
+
 def test_a_sink_that_cannot_be_made_of_options_is_refused() -> None:
     class Plugin:
         @hookimpl

@@ -14,7 +14,7 @@ from asyncsink.context import Schema
 from asyncsink.errors import ConfigurationError, ConnectorLoadError
 from asyncsink.options import parse_options
 from asyncsink.options.door import DoorOptions
-from asyncsink.plugins import load_object, load_sink
+from asyncsink.plugins import connector_info, load_object, load_sink
 from asyncsink.sink import Sink
 from asyncsink.spark.columns import schema_of
 
@@ -23,6 +23,7 @@ from asyncsink.spark.columns import schema_of
 class Plan:
     """What every task of one write needs to know; Spark pickles it.
 
+    :param connector: its one name, however the user spelled it: the ledger lies in a folder of this name
     :param run_id: names a batch job in the idempotency ids of its rows. Made once for each write and pickled with it,
         so that a repeated task gives its rows the same ids
     :param streaming: whether this is a micro-batch of a streaming query, which has an id of its own
@@ -47,9 +48,11 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
     :raises ConfigurationError: an option is unknown, missing or breaks its rule; or the mode would replace rows
     :raises SchemaError: a column is missing or of a type that the sink, or any sink, cannot take
     """
+    name = connector_info(connector).name
     door, rest = DoorOptions.split(options)
-    _check_door(connector, door, overwrite=overwrite, streaming=streaming)
-    return _planned(connector, _sink(connector, rest), door, struct, streaming=streaming)
+    _check_door(door, streaming=streaming)
+    _check_mode(name, door, overwrite=overwrite, streaming=streaming)
+    return _planned(name, _sink(name, rest), door, struct, streaming=streaming)
 
 
 def plan_sink(
@@ -65,10 +68,20 @@ def plan_sink(
 
     :param name: of the sink, in messages and in the ledger
     """
+    door = door_of(options, streaming=streaming)
+    _check_mode(name, door, overwrite=overwrite, streaming=streaming)
+    return _planned(name, sink, door, struct, streaming=streaming)
+
+
+def door_of(options: Mapping[str, str], *, streaming: bool) -> DoorOptions:
+    """The door's options, where all are the door's or Spark's own.
+
+    :raises ConfigurationError: one is unknown, breaks its rule, contradicts another or would have no effect
+    """
     door, rest = DoorOptions.split(options)
     parse_options(rest, DoorOptions)
-    _check_door(name, door, overwrite=overwrite, streaming=streaming)
-    return _planned(name, sink, door, struct, streaming=streaming)
+    _check_door(door, streaming=streaming)
+    return door
 
 
 def _planned(
@@ -95,14 +108,20 @@ def _sink(connector: str, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any
     return from_options(options)
 
 
-def _check_door(connector: str, door: DoorOptions, *, overwrite: bool, streaming: bool) -> None:
-    """Refuse an option that would have no effect, so that nobody relies on it, and a mode that would replace rows."""
+def _check_door(door: DoorOptions, *, streaming: bool) -> None:
+    """Refuse an option that would have no effect, so that nobody relies on it."""
     if streaming and door.state_location is not None:
         raise ConfigurationError("option 'stateLocation' is for batch jobs; for a stream use ledgerLocation")
     if not streaming and door.ledger_location is not None:
         raise ConfigurationError("option 'ledgerLocation' is for streams; for a batch job use stateLocation")
     if not streaming and door.allow_complete:
         raise ConfigurationError("option 'allowComplete' is for streams; use mode('append') for a batch job")
+    if not streaming and door.checkpoint_location is not None:
+        raise ConfigurationError("option 'checkpointLocation' is for streams; for a batch job use stateLocation")
+
+
+def _check_mode(connector: str, door: DoorOptions, *, overwrite: bool, streaming: bool) -> None:
+    """Refuse a mode that would replace rows."""
     if overwrite and not door.allow_complete:
         raise ConfigurationError(_overwrite_message(connector, streaming))
 
