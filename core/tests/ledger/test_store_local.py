@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from traceback import format_exception
 
 import pytest
 
@@ -176,6 +177,7 @@ def test_a_link_whose_answer_got_lost_on_its_way_is_ones_own(tmp_path: Path, mon
             RuntimeError("GET https://me:hush@host/x?sig=hush failed\nmore"),
             r"GET https://\*\*\*@host/x\?\*\*\* failed;",
         ),
+        (RuntimeError("PUT s3://KEY:hu/hush@b/x@y"), r"PUT s3://\*\*\*@y;"),
     ],
 )
 def test_every_failure_has_its_remedy_and_no_secret(error: Exception, said: str) -> None:
@@ -183,5 +185,34 @@ def test_every_failure_has_its_remedy_and_no_secret(error: Exception, said: str)
         with told("replace", "state.json", "s3://bucket/x"):
             raise error
     assert str(caught.value).startswith("the ledger cannot replace 'state.json' in s3://bucket/x: ")
-    assert "hush" not in str(caught.value)
-    assert caught.value.__cause__ is error
+    assert "hush" not in "".join(format_exception(caught.value))
+    assert (caught.value.__cause__ is error) is ("hush" not in str(error))
+
+
+def test_a_traceback_is_whole_and_shows_no_secret_of_any_error_in_it() -> None:
+    password = "hu/hush"
+
+    def send() -> None:
+        try:
+            raise ConnectionError(f"no answer to GET https://host/x?sig={password}")
+        except ConnectionError as error:
+            error.add_note(f"sent to https://me:{password}@host")
+            raise PermissionError("refused") from error
+
+    with pytest.raises(LedgerError) as caught:
+        with told("read", "state.json", "s3://bucket/x"):
+            send()
+    shown = "".join(format_exception(caught.value))
+    assert "hush" not in shown
+    for said in ("ConnectionError: no answer to GET https://host/x?***\nsent to https://***@host\n", "in send"):
+        assert said in shown
+    assert "PermissionError: refused\n" in shown
+
+
+def test_an_error_that_is_its_own_cause_is_told() -> None:
+    error = OSError("GET https://host/x?sig=hush")
+    error.__cause__ = error
+    with pytest.raises(LedgerError) as caught:
+        with told("read", "state.json", "s3://bucket/x"):
+            raise error
+    assert "hush" not in str(caught.value.__cause__)

@@ -14,10 +14,11 @@ from typing import Any
 
 import fsspec
 import pytest
+from fsspec import AbstractFileSystem
 
 from asyncsink.errors import LedgerError, LedgerUnavailableError
 from asyncsink.ledger.naming import LEFT_OVER_AFTER_S
-from asyncsink.ledger.remote import PROBE, RemoteStore
+from asyncsink.ledger.remote import ACCESS, PROBE, RemoteStore
 from asyncsink.ledger.store import Store, open_store
 from asyncsink.ledger.writing import Objects, Renaming, writing
 
@@ -133,6 +134,7 @@ def test_a_right_that_is_missing_is_named(s3: S3, operation: str, call: Callable
         call(store)
     assert str(caught.value).startswith(f"the ledger cannot {operation} 'x' in {store.location}: PermissionError: ")
     assert "let this process read, write, list and remove files there" in str(caught.value)
+    assert str(caught.value).endswith(ACCESS)
     assert "hush" not in str(caught.value)
 
 
@@ -264,8 +266,62 @@ def test_a_scheme_that_nobody_knows_is_refused() -> None:
 
 
 def test_a_file_system_that_cannot_be_opened_says_what_it_needs() -> None:
-    with pytest.raises(LedgerUnavailableError, match=r"kept in github://x: fsspec cannot open it \(.*\); check"):
+    with pytest.raises(LedgerUnavailableError, match=r"kept in github://x: fsspec cannot open it \(Type.*\); give its"):
         open_store("github://x")
+
+
+class Afar(AbstractFileSystem):  # type: ignore[misc]
+    """A file system that connects as soon as it is made, as those of HDFS, Azure and Google do."""
+
+    protocol = "afar"
+    cachable = False
+    answer: Exception = OSError("none")
+
+    def __init__(self, **options: Any) -> None:
+        raise self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (OSError("Temporary failure in name resolution"), "OSError: Temporary failure in name resolution"),
+        (RuntimeError("ticket expired"), "RuntimeError: ticket expired"),
+        (ValueError("unable to connect to account"), "ValueError: unable to connect to account"),
+    ],
+)
+def test_a_file_system_that_cannot_be_reached_just_now_may_well_hold_a_ledger(
+    answer: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec.register_implementation("afar", Afar, clobber=True)
+    monkeypatch.setattr(Afar, "answer", answer)
+    with pytest.raises(LedgerError, match=f"^the ledger cannot open afar://host/x: {said}; check address") as caught:
+        open_store("afar://host/x")
+    assert not isinstance(caught.value, LedgerUnavailableError)
+    assert caught.value.__cause__ is answer
+
+
+@pytest.mark.parametrize("answer", [ImportError("no module afar"), TypeError("needs a token")])
+def test_a_file_system_that_cannot_be_made_holds_none(answer: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("afar", Afar, clobber=True)
+    monkeypatch.setattr(Afar, "answer", answer)
+    with pytest.raises(LedgerUnavailableError, match=f"afar://host/x: fsspec cannot open it .*: {answer}"):
+        open_store("afar://host/x")
+
+
+def test_who_has_given_keys_to_spark_only_is_told_that_fsspec_has_its_own(
+    s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = f"{s3.bucket()}/x"
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "none")
+    fsspec.filesystem("s3").clear_instance_cache()
+    with pytest.raises(
+        LedgerError, match=r"NoCredentialsError: .* fsspec, whose credentials are not Spark's: .* ledgerL"
+    ):
+        open_store(location).read("state.json")
+    fsspec.filesystem("s3").clear_instance_cache()
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from asyncsink.errors import LedgerUnavailableError
-from asyncsink.ledger.failure import cause, told
+from asyncsink.errors import LedgerError, LedgerUnavailableError
+from asyncsink.ledger.failure import cause, told, without_secrets
 from asyncsink.ledger.location import Location
 from asyncsink.ledger.naming import checked, hidden, left_over
 from asyncsink.ledger.writing import Writing, writing
@@ -22,6 +23,11 @@ PACKAGES: Final[Mapping[str, str]] = {
     "sftp": "paramiko",
 }
 """What fsspec needs to be installed for the schemes that people keep checkpoints on."""
+
+ACCESS: Final = (
+    "; asyncsink uses fsspec, whose credentials are not Spark's: set them too, or name another place by ledgerLocation"
+)
+"""What people have yet to do whose keys stand in Spark's own configuration."""
 
 PROBE: Final = ".exclusive"
 """The file by which a store proves that it creates exclusively; made once, and kept."""
@@ -51,32 +57,32 @@ class RemoteStore:
     def read(self, name: str) -> bytes | None:
         """The contents of a file; None if there is none."""
         path = self._path(name)
-        with told("read", name, self.location):
+        with self._told("read", name):
             return self._writing.read(path)
 
     def replace(self, name: str, data: bytes) -> None:
         """Set the contents of a file, atomically; durable when this returns."""
         path = self._path(name)
-        with told("replace", name, self.location):
+        with self._told("replace", name):
             self._writing.replace(path, data)
 
     def create(self, name: str, data: bytes) -> bool:
         """Create a file whole, unless there is one: then False."""
         path = self._path(name)
-        with told("create", name, self.location):
+        with self._told("create", name):
             self._prove_exclusive(name)
             return self._writing.create(path, data)
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, sorted; none if it does not exist."""
         path = self._folder(folder)
-        with told("list", folder or ".", self.location):
+        with self._told("list", folder or "."):
             return [each for each in self._listed(path, "file") if not hidden(each)]
 
     def folders(self, folder: str) -> list[str]:
         """The names of the folders in a folder, sorted; none if it does not exist."""
         path = self._folder(folder)
-        with told("list", folder or ".", self.location):
+        with self._told("list", folder or "."):
             return [each for each in self._listed(path, "directory") if not hidden(each)]
 
     def _listed(self, path: str, kind: str) -> list[str]:
@@ -92,7 +98,7 @@ class RemoteStore:
     def remove(self, *names: str) -> None:
         """Remove files, those of them that there are; of an object store many in one round trip, if it can."""
         paths = [self._path(name) for name in names]
-        with told("remove", " to ".join(dict.fromkeys(names[:1] + names[-1:])), self.location):
+        with self._told("remove", " to ".join(dict.fromkeys(names[:1] + names[-1:]))):
             self._writing.remove(*paths)
 
     def sweep(self, folder: str) -> None:
@@ -100,13 +106,16 @@ class RemoteStore:
         if not self._writing.writes_aside:
             return
         path = self._folder(folder)
-        with told("sweep", folder or ".", self.location):
+        with self._told("sweep", folder or "."):
             left = filter(left_over, self._listed(path, "file"))
             self._writing.remove(*(f"{path}/{name}" for name in left))
 
     def within(self, folder: str) -> RemoteStore:
         """The same store, one or more folders deeper."""
         return RemoteStore(self._filesystem, self._writing, self._path(folder), f"{self.location}/{folder}")
+
+    def _told(self, operation: str, name: str) -> AbstractContextManager[None]:
+        return told(operation, name, self.location, ACCESS)
 
     def _folder(self, folder: str) -> str:
         return self._path(folder) if folder else self._root
@@ -129,9 +138,10 @@ class RemoteStore:
 
 
 def open_remote(place: Location) -> RemoteStore:
-    """The store at a place that is not of this machine. No object store is asked for anything yet.
+    """The store at a place that is not of this machine. No object store is asked for anything yet, HDFS is connected.
 
-    :raises LedgerUnavailableError: there is no back end for it, or it is not installed
+    :raises LedgerUnavailableError: there is no back end for it, it is not installed, or needs more than an address
+    :raises LedgerError: it cannot be opened just now, so that there may well be a ledger
     """
     filesystem, root = _filesystem(place)
     way = writing(filesystem)
@@ -144,10 +154,30 @@ def open_remote(place: Location) -> RemoteStore:
 
 
 def _filesystem(place: Location) -> tuple[Any, str]:
+    _require_back_end(place)
+    from fsspec.core import url_to_fs
+
+    try:
+        found: tuple[Any, str] = url_to_fs(place.url, **_OPTIONS.get(place.scheme, {}))
+    except (ImportError, TypeError) as error:
+        raise LedgerUnavailableError(
+            f"no ledger can be kept in {place.shown}: fsspec cannot open it ({cause(error)}); give its back end what "
+            "it needs besides an address, or name a folder on an object store, HDFS or a disk"
+        ) from without_secrets(error)
+    except Exception as error:
+        # Many connect by now, and a ledger that cannot be reached is not one that cannot be. A ValueError is no sign
+        # of wrong arguments: adlfs turns whatever it meets into one.
+        raise LedgerError(
+            f"the ledger cannot open {place.shown}: {cause(error)}; check address and network, and Java and Hadoop's "
+            f"libraries for HDFS, then start the query again{ACCESS}"
+        ) from without_secrets(error)
+    return found
+
+
+def _require_back_end(place: Location) -> None:
     package = PACKAGES.get(place.scheme)
     install = f"pip install 'asyncsink-core[fsspec]'{f' {package}' if package else ''}"
     try:
-        from fsspec.core import url_to_fs
         from fsspec.registry import get_filesystem_class
     except ImportError as error:
         raise LedgerUnavailableError(
@@ -166,11 +196,3 @@ def _filesystem(place: Location) -> tuple[Any, str]:
             f"a ledger in {place.shown} needs {package or 'a package'}, which is not installed ({cause(error)}); "
             f"run {install}"
         ) from error
-    try:
-        found: tuple[Any, str] = url_to_fs(place.url, **_OPTIONS.get(place.scheme, {}))
-    except Exception as error:
-        raise LedgerUnavailableError(
-            f"no ledger can be kept in {place.shown}: fsspec cannot open it ({cause(error)}); check the address, and "
-            "what its back end needs besides, such as credentials, or Java and Hadoop's libraries for HDFS"
-        ) from error
-    return found

@@ -53,12 +53,13 @@ class Store(Protocol):
 
 
 def open_store(location: str) -> Store:
-    """A store at a place as Spark's users name it. Neither a disk nor an object store is touched.
+    """A store at a place as Spark's users name it. Neither a disk nor an object store is asked for anything.
 
     A folder of this machine (a path, ``file:``, and ``dbfs:`` where it is mounted at ``/dbfs``), or whatever fsspec has
     a back end for, by Hadoop's names: ``s3a://bucket/x``, ``gs://``, ``abfss://container@account.../x``, ``hdfs:/x``.
 
     :raises LedgerUnavailableError: there is no back end for it, or it is not installed; names what to install
+    :raises LedgerError: its back end connects at once, and cannot: there may well be a ledger
     """
     place = Location.of(location)
     if place.path is not None:
