@@ -45,9 +45,12 @@ def committed(
 
 
 def checkpoint(folder: Path, noted: int, query_id: str = QUERY) -> None:
-    """What Spark writes when it has noted batches 0 to `noted` as committed."""
+    """What Spark writes when it has noted batches 0 to `noted` as committed, and has planned the next."""
     (folder / "commits").mkdir(parents=True)
+    (folder / "offsets").mkdir()
     (folder / "metadata").write_text(json.dumps({"id": query_id}))
+    for batch_id in range(noted + 2):
+        (folder / "offsets" / str(batch_id)).write_text("v1\n{}")
     for batch_id in range(noted + 1):
         (folder / "commits" / str(batch_id)).write_text("v1\n{}")
         (folder / "commits" / f".{batch_id}.crc").write_bytes(b"crc")
@@ -145,7 +148,19 @@ def test_a_batch_that_spark_has_not_noted_is_said_to_be_repeated_and_not_sent(tm
     assert code == 0
     assert text.splitlines()[-1] == (
         "warning: Spark has not noted batch 2 as committed: unless the query is doing so now, Spark repeats the batch "
-        "when the query starts, and its rows are not sent again"
+        "when the query starts, and its rows, if they are as many as before, are not sent again"
+    )
+
+
+@pytest.mark.parametrize("batches", [3, 1])
+def test_a_checkpoint_rewound_by_one_batch_is_told_from_a_batch_that_is_repeated(batches: int, tmp_path: Path) -> None:
+    committed(tmp_path, batches)
+    checkpoint(tmp_path, batches - 2)
+    (tmp_path / "offsets" / f"{batches - 1}").unlink()
+    assert status(str(tmp_path), 0).sinks[0].warning == (
+        f"Spark's checkpoint knows nothing of batch {batches - 1}: it was rewound, and Spark plans the batch anew. The "
+        "query refuses to go on if it then has another number of rows, and else skips them; to send the rows again, "
+        "remove the ledger"
     )
 
 

@@ -19,7 +19,7 @@ from asyncsink.errors import LedgerError
 from asyncsink.ledger import FOLDER, BatchProgress, Ledger, LedgerState, open_store
 from asyncsink.options.door import DoorOptions
 from asyncsink.spark import recovery
-from asyncsink.spark.commit import log_progress
+from asyncsink.spark.commit import TaskCommit, log_progress, summed
 from asyncsink_testing.http_server import HttpRequest, Reaction, serving
 
 PAGE = (Path(__file__).resolve().parents[1] / "how-to" / "what-became-of-my-rows.md").read_text()
@@ -56,12 +56,14 @@ def batch(batch_id: int) -> BatchProgress:
 def checkpoint(tmp_path: Path) -> Path:
     """A query that was killed after its last commit, before Spark noted it."""
     folder = tmp_path / "checkpoint"
-    (folder / "commits").mkdir(parents=True)
+    for name in ("commits", "offsets"):
+        (folder / name).mkdir(parents=True)
     (folder / "metadata").write_text(json.dumps({"id": QUERY}))
     ledger = Ledger(open_store(str(folder)).within(FOLDER).within("http"))
     for batch_id in range(8):
         learned = {"1f3a9c2b7d5e/None": (b"congestion:500", b"congestion:480")}
         ledger.commit(LedgerState(query_id=QUERY, batch_id=batch_id, writers=4, learned=learned), batch(batch_id))
+        (folder / "offsets" / str(batch_id)).write_text("v1")
         (folder / "commits" / str(batch_id - 1)).write_text("v1")
     return folder
 
@@ -114,6 +116,10 @@ def test_the_page_shows_what_keeps_a_query_from_starting(checkpoint: Path) -> No
     said = []
     with pytest.raises(LedgerError) as caught:
         recovered.is_committed(5)
+    said.append(caught.value)
+    tasks = [TaskCommit(0, query_id=QUERY, is_kept=True, skipped=True, rows_in=2_500)]
+    with pytest.raises(LedgerError) as caught:
+        recovery.keep("http", door, True, summed("http", 7, tasks), tasks)
     said.append(caught.value)
     with pytest.raises(LedgerError) as caught:
         recovered.is_of("9c1f8e52-7d0b-4b57-8f0e-2f6f3f1f0a44")

@@ -130,6 +130,30 @@ def test_a_batch_is_kept_only_if_the_ledger_is_the_querys(tmp_path: Path) -> Non
     assert [*tmp_path.rglob("state.json")]
 
 
+def test_a_repeated_batch_must_have_as_many_rows_as_were_committed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = checkpoint(tmp_path)
+    keep("toy", door, True, progress(0, rows_in=2, rows=2), [TaskCommit(0, query_id="q", is_kept=True)])
+
+    def repeat(rows_in: int) -> None:
+        task = TaskCommit(0, query_id="q", is_kept=True, follows=0, skipped=True, rows_in=rows_in)
+        keep("toy", door, True, summed("toy", 0, [task]), [task])
+
+    repeat(2)
+    with pytest.raises(LedgerError, match=r"handed over 3 rows as batch 0, .* committed with 2: another .* remove the"):
+        repeat(3)
+    assert caplog.records == []
+    (tmp_path / "asyncsink" / "toy" / "progress" / "0.json").unlink()
+    repeat(3)
+    assert "has no progress of batch 0 any more, so it is taken for the one that was committed by its" in caplog.text
+
+
+def test_a_task_that_skipped_beside_one_that_did_not_is_not_accounted_for() -> None:
+    with pytest.raises(AccountingError):
+        summed("toy", 7, [TaskCommit(0, rows_in=1, rows=1), TaskCommit(1, rows_in=1, skipped=True)])
+
+
 def test_the_process_that_commits_reads_the_ledger_only_if_another_has_written_it(
     tmp_path: Path, reads: list[str]
 ) -> None:

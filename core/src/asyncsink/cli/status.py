@@ -185,16 +185,20 @@ def _beside_spark(store: Store, sinks: Sequence[SinkStatus]) -> Status:
     try:
         query_id = query_id_of(store)
         # Listed after the ledgers are read: of a query that runs, Spark's note comes last.
-        noted = max((int(name) for name in store.names("commits") if name.isdigit()), default=None)
+        noted, planned = _last(store, "commits"), _last(store, "offsets")
     except LedgerError as error:
         return Status(store.location, sinks=tuple(sinks), error=str(error))
     if query_id is None:
         return Status(store.location, sinks=tuple(sinks))
-    told = tuple(replace(each, warning=_warning(each, query_id, noted)) for each in sinks)
+    told = tuple(replace(each, warning=_warning(each, query_id, noted, planned)) for each in sinks)
     return Status(store.location, query_id, noted, told)
 
 
-def _warning(sink: SinkStatus, query_id: str, noted: int | None) -> str | None:
+def _last(checkpoint: Store, folder: str) -> int | None:
+    return max((int(name) for name in checkpoint.names(folder) if name.isdigit()), default=None)
+
+
+def _warning(sink: SinkStatus, query_id: str, noted: int | None, planned: int | None) -> str | None:
     batch_id = sink.batch_id
     if batch_id is None:
         return None
@@ -204,10 +208,16 @@ def _warning(sink: SinkStatus, query_id: str, noted: int | None) -> str | None:
             "refuses to go on with it; give each query a ledger of its own, or remove this one"
         )
     last = -1 if noted is None else noted
+    if last == batch_id - 1 and (planned is None or planned < batch_id):
+        return (
+            f"Spark's checkpoint knows nothing of batch {batch_id}: it was rewound, and Spark plans the batch anew. "
+            "The query refuses to go on if it then has another number of rows, and else skips them; to send the rows "
+            "again, remove the ledger"
+        )
     if last == batch_id - 1:
         return (
             f"Spark has not noted batch {batch_id} as committed: unless the query is doing so now, Spark repeats the "
-            "batch when the query starts, and its rows are not sent again"
+            "batch when the query starts, and its rows, if they are as many as before, are not sent again"
         )
     if last < batch_id:
         return (

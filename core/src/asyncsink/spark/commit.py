@@ -44,7 +44,7 @@ class TaskCommit(WriterCommitMessage):
     :param started_s: when the first batch came, in seconds since the epoch by the worker's clock
     :param query_id: Spark's id of the query; None for batch jobs
     :param is_kept: whether the ledger is this query's
-    :param skipped: whether the batch had been committed before, so that no row was read
+    :param skipped: whether a batch by this number had been committed before, so that its rows were only counted
     :param follows: the batch after which the ledger stood when this one was planned
     :param learned: what the rate limits of the worker have learned, by scope
     :param claimed: partitions of the batch before whose states the writer has taken over
@@ -113,7 +113,7 @@ def summed(sink: str, batch_id: int | None, tasks: Sequence[TaskCommit]) -> Batc
         request_p50_s=median_low(found) if (found := [t.request_p50_s for t in busy if t.request_p50_s]) else None,
         request_p99_s=max((task.request_p99_s for task in busy if task.request_p99_s), default=None),
     )
-    if not progress.is_whole:
+    if not progress.skipped and not progress.is_whole:
         raise AccountingError(
             f"the tasks of {_batch(progress)} were handed {progress.rows_in} rows and {progress.restored} entries "
             f"before them, and account for {progress.rows} stored, {progress.dead_lettered} dead-lettered, "

@@ -59,6 +59,8 @@ class Recovered:
     def is_committed(self, batch_id: int) -> bool:
         """Whether Spark repeats the batch that was committed last, so that all its rows are stored.
 
+        By its number, which is all that a task knows; whether it is the same batch, :func:`keep` looks at.
+
         :raises LedgerError: a batch after this one was committed before
         """
         committed = self.state.batch_id
@@ -122,14 +124,18 @@ def _proof(door: DoorOptions) -> str | None:
 
 
 def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProgress, tasks: list[TaskCommit]) -> None:
-    """Commit a batch to the ledger, if it has one and the batch is new. Two round trips, as a rule.
+    """Commit a batch to the ledger, if it has one. Two round trips, as a rule; one if the batch is only repeated.
 
-    :raises LedgerError: it cannot be written; Spark then repeats the batch
+    :raises LedgerError: the ledger cannot be written, or the batch is not the one that was committed by its number;
+        Spark then repeats the batch
     """
-    if progress.skipped or not tasks or not all(task.is_kept for task in tasks):
+    if not tasks or not all(task.is_kept for task in tasks):
         return
     ledger = _ledger(connector, door, streaming)
     if ledger is None:
+        return
+    if progress.skipped:
+        _check_repeated(ledger, progress)
         return
     before = _committed.get(ledger.location)
     if before is None or before.batch_id != tasks[0].follows or before.query_id != progress.query_id:
@@ -139,6 +145,25 @@ def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProg
     state = succeeding(before, progress, tasks)
     ledger.commit(state, progress)
     _committed[ledger.location] = state
+
+
+def _check_repeated(ledger: Ledger, repeated: BatchProgress) -> None:
+    assert repeated.batch_id is not None
+    committed = ledger.progress(repeated.batch_id)
+    if committed is None:
+        logger.warning(
+            "the ledger %s has no progress of batch %d any more, so it is taken for the one that was committed by its "
+            "number alone",
+            ledger.location,
+            repeated.batch_id,
+        )
+    elif committed.rows_in != repeated.rows_in:
+        raise LedgerError(
+            f"Spark has handed over {repeated.rows_in} rows as batch {repeated.batch_id}, but the ledger "
+            f"{ledger.location} says that batch {repeated.batch_id} was committed with {committed.rows_in}: another "
+            "batch by the same number: the checkpoint was rewound, or the query changed. Were it skipped, rows could "
+            "be lost; to send them, remove the ledger"
+        )
 
 
 def succeeding(before: LedgerState, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> LedgerState:

@@ -46,6 +46,11 @@ class _Task:
     def states(self) -> tuple[KeptState, ...]:
         return () if self.recovered is None else self.recovered.states_of(self.partition)
 
+    @property
+    def is_committed(self) -> bool:
+        """Whether the ledger has the batch by this number as its last one."""
+        return self.recovered is not None and self.batch_id is not None and self.recovered.is_committed(self.batch_id)
+
     def commit(self, **counts: Any) -> TaskCommit:
         """The message to the driver, with what a task without rows tells too."""
         return TaskCommit(
@@ -68,8 +73,11 @@ def write_task(plan: Plan, recovered: Recovered | None, batches: Iterator[pa.Rec
     """
     with ours(f"writing to connector {plan.connector!r}"):
         task = _begun(plan, recovered)
-        if task.recovered and task.batch_id is not None and task.recovered.is_committed(task.batch_id):
-            return task.commit(skipped=True)
+        is_committed = task.is_committed
+    if is_committed:
+        # Read all the same: the driver tells another batch by its rows, and Spark's operators keep what they know at
+        # the end of their rows.
+        return task.commit(skipped=True, rows_in=sum(batch.num_rows for batch in batches))
     first = next(batches, None)
     if first is None:
         return task.commit()
