@@ -69,7 +69,9 @@ def test_storage_options_of_a_local_folder_are_refused() -> None:
 def test_secrets_are_never_shown() -> None:
     described = DeadLetterFiles("ftp://me:hush@host/dead?sig=hush", storage_options={"password": "hush"})
     assert repr(described) == "DeadLetterFiles('ftp://***@host/dead?***', format='jsonl')"
-    assert shown("ftp://me:hu@hush@host/dead@home") == "ftp://***@host/dead@home"
+    assert shown("ftp://hu@hush@host/dead@home") == "ftp://***@host/dead@home"
+    assert shown("s3://KEY:hu@hush/hush@bucket/dead?sig=hush@hush") == "s3://***@bucket/dead?***"
+    assert shown("ftp://host/dead?sig=hush\nhush") == "ftp://host/dead?***"
     assert shown("/data/me@home?") == "/data/me@home?"
     with pytest.raises(ConfigurationError) as caught:
         store("nonsense://me:hush@host/dead?sig=hush", letters(1, 1))

@@ -39,6 +39,9 @@ def test_a_folder_of_this_machine(location: str, folder: str) -> None:
         ("hdfs://host:8020/x", "hdfs", "hdfs://host:8020/x", "hdfs://host:8020/x"),
         ("abfss://c@a.dfs/x", "abfss", "abfss://c@a.dfs/x", "abfss://c@a.dfs/x"),
         ("abfss://c:hush@a.dfs/x", "abfss", "abfss://c:hush@a.dfs/x", "abfss://***@a.dfs/x"),
+        ("abfss://c@a.dfs/x?sig=hush", "abfss", "abfss://c@a.dfs/x?sig=hush", "abfss://c@a.dfs/x?***"),
+        ("abfss://c:hu/hush@a.dfs/x", "abfss", "abfss://c:hu/hush@a.dfs/x", "abfss://***@a.dfs/x"),
+        ("sftp:me:hush@host/x", "sftp", "sftp://me:hush@host/x", "sftp://***@host/x"),
         ("sftp://me:hush@host/x?k=hush", "sftp", "sftp://me:hush@host/x?k=hush", "sftp://***@host/x?***"),
         ("dbfs:/x", "dbfs", "dbfs:///x", "dbfs:/x"),
     ],
@@ -64,10 +67,17 @@ def test_a_file_url_of_no_folder_here(location: str) -> None:
         open_store(location)
 
 
-def test_credentials_in_an_s3_url_are_refused_and_not_shown() -> None:
+@pytest.mark.parametrize("user", ["key:hush", "KEY:hu/hush", "KEY:hu/sh@hush", "hush"])
+@pytest.mark.parametrize("slashes", ["//", ""])
+def test_credentials_in_an_s3_url_are_refused_and_not_shown(user: str, slashes: str) -> None:
     with pytest.raises(LedgerUnavailableError, match=r"s3a://\*\*\*@b/x has credentials in its URL") as caught:
-        open_store("s3a://key:hush@b/x")
-    assert "hush" not in str(caught.value)
+        open_store(f"s3a:{slashes}{user}@b/x")
+    assert "hu" not in str(caught.value)
+
+
+@pytest.mark.parametrize("location", ["s3a://b/x@y", "s3a://b/a:b@c"])
+def test_an_at_sign_in_a_key_is_no_credential(location: str) -> None:
+    assert Location.of(location).shown == location
 
 
 def test_a_store_says_where_it_is_and_how_deep(tmp_path: Path) -> None:

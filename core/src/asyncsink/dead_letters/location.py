@@ -10,8 +10,10 @@ from urllib.parse import unquote
 
 from asyncsink.errors import ConfigurationError
 
-_USER_INFO: Final = re.compile(r"(?<=://)[^/]*@")
-_QUERY: Final = re.compile(r"\?.*")
+# A password may hold slashes, as keys of AWS do: after a colon all up to the last @ is taken for it.
+_PASSWORD: Final = re.compile(r"(?<=://)[^/?]*:[^?]*@")
+_USER: Final = re.compile(r"(?<=://)[^/]*@")
+_QUERY: Final = re.compile(r"\?.*", re.DOTALL)
 _SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
 _LOCAL: Final = re.compile(r"(?:file|local):(?://(?:localhost)?)?(?=/)", re.IGNORECASE)
 
@@ -44,11 +46,15 @@ def local_path(path: str) -> Path | None:
     return None if "://" in path or "::" in path else Path(path)
 
 
-def shown(path: str) -> str:
-    """A path without what may be secret in a URL: its user, its password, its query."""
+def shown(path: str, *, with_user: bool = False) -> str:
+    """A path without what may be secret in a URL: its user, its password, its query.
+
+    :param with_user: a user without a password is shown; for Azure it is the container
+    """
     if local_path(path) is not None:
         return path
-    return _QUERY.sub("?***", _USER_INFO.sub("***@", path))
+    masked = _QUERY.sub("?***", _PASSWORD.sub("***@", path))
+    return masked if with_user else _USER.sub("***@", masked)
 
 
 def filesystem(path: str, storage_options: Mapping[str, Any]) -> tuple[Any, str]:

@@ -13,7 +13,6 @@ from asyncsink.errors import LedgerUnavailableError
 # Two letters at least, as `C:` is a drive.
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
 _OF_THIS_MACHINE: Final = re.compile(r"(?://(?:localhost)?|(?!//))(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
-_USER_INFO: Final = re.compile(r"//[^/]*@")
 _SAME_AS: Final = {"s3a": "s3", "s3n": "s3"}
 _DBFS: Final = Path("/dbfs")
 
@@ -50,12 +49,20 @@ class Location:
         if scheme == "dbfs" and dbfs.is_dir():
             return cls(location, dbfs / _local(location, rest).relative_to("/"))
         scheme = _SAME_AS.get(scheme, scheme)
-        if scheme == "s3" and _USER_INFO.match(rest):
+        said = _shown(location, url["scheme"], rest)
+        if scheme == "s3" and "***@" in said:
             raise LedgerUnavailableError(
-                f"the ledger's location {shown(location)} has credentials in its URL, which neither Hadoop nor s3fs "
+                f"the ledger's location {said} has credentials in its URL, which neither Hadoop nor s3fs "
                 "reads; give them to both as the environment does, and name bucket and folder only"
             )
-        return cls(_shown(location, scheme), None, scheme, f"{scheme}:{_with_authority(rest)}".rstrip("/"))
+        return cls(said.rstrip("/"), None, scheme, f"{scheme}:{_with_authority(rest)}".rstrip("/"))
+
+
+def _shown(location: str, scheme: str, rest: str) -> str:
+    url = f"{scheme}:{_with_authority(rest)}"
+    # For Azure the part before the @ is the container.
+    masked = shown(url, with_user=scheme.lower() in ("abfs", "abfss"))
+    return location if masked == url else masked
 
 
 def _local(location: str, rest: str) -> Path:
@@ -70,10 +77,3 @@ def _local(location: str, rest: str) -> Path:
 def _with_authority(rest: str) -> str:
     """``/x`` is Hadoop's way to name no host, which others write ``///x``."""
     return rest if rest.startswith("//") else f"//{rest}"
-
-
-def _shown(location: str, scheme: str) -> str:
-    # There the part before the @ is the container.
-    if scheme in ("abfs", "abfss") and ":" not in location.partition("://")[2].partition("@")[0]:
-        return location.rstrip("/")
-    return shown(location).rstrip("/")
