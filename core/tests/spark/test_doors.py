@@ -15,6 +15,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from asyncsink import ConfigurationError
 from asyncsink.spark import foreach_batch, register
 from asyncsink_http import HttpSink
 from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, serving
@@ -141,6 +142,25 @@ def test_a_name_stands_for_the_query(lines: Lines, tmp_path: Path) -> None:
         sink = HttpSink(url=server.url, body="single")
         run_foreach(lines([["0"]]), foreach_batch(sink, name="orders"), tmp_path)
         assert keys(server) == {"orders/0/-/0/0": b"0"}
+
+
+@pytest.mark.parametrize("name", ["", " orders", "orders ", "or\nders", "or\tders", "bestellungen-für", "or\x7fders"])
+def test_a_name_that_no_header_can_carry_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="of foreach_batch begins the idempotency ids") as caught:
+        foreach_batch(HttpSink(url="http://127.0.0.1:9/"), name=name)
+    assert repr(name) in str(caught.value)
+
+
+def test_foreach_batch_takes_options_of_batch_jobs_alone_and_says_so_at_once() -> None:
+    sink = HttpSink(url="http://127.0.0.1:9/")
+    foreach_batch(sink, name="all orders, 2nd run", state_location="s3://bucket/folder")
+    for options, text in [
+        ({"checkpointLocation": "a"}, "option 'checkpointLocation' is for streams; for a batch job use stateLocation"),
+        ({"statLocation": "a"}, "option 'statLocation' is not known; did you mean 'stateLocation'"),
+        ({"outputMode": "update"}, "option 'outputMode' is none of"),
+    ]:
+        with pytest.raises(ConfigurationError, match=text):
+            foreach_batch(sink, **options)
 
 
 # ---- SQL and tables ------------------------------------------------------------------------------------------

@@ -161,6 +161,51 @@ def test_what_is_wrong_is_raised_as_it_is_before_spark_is_asked(spark: SparkSess
         sink.with_converter(lambda row: (row, lock)).write(spark.range(1))
 
 
+FOLDER = "somewhere"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"checkpointLocation": FOLDER}, "'checkpointLocation' is for streams; for a batch job use stateLocation"),
+        ({"ledgerLocation": FOLDER}, "'ledgerLocation' is for streams"),
+        ({"allowComplete": True}, "'allowComplete' is for streams"),
+        ({"query_name": "orders"}, "'query_name' is none of .*; call queryName()"),
+        (
+            {"stateLocation": FOLDER, "state_location": "elsewhere"},
+            "two names of 'stateLocation' with different values",
+        ),
+        ({"converter": "toy_converters:whisper"}, "module 'toy_converters' has no 'whisper'"),
+    ],
+)
+def test_options_of_a_batch_job_that_cannot_be_meant_are_refused_before_spark_is_asked(
+    spark: SparkSession, options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        HttpSink(url="http://127.0.0.1:9/").write(spark.range(1), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"stateLocation": FOLDER}, "'stateLocation' is for batch jobs; for a stream use ledgerLocation"),
+        ({"outputMode": "complete"}, "'outputMode' is none of .*; call outputMode"),
+        ({"path": FOLDER}, "'path' is none of .*; the sink knows where it writes"),
+        ({"sink": "http"}, "'sink' is none of .*; the sink is here already"),
+        (
+            {"checkpointLocation": FOLDER, "checkpoint_location": "elsewhere"},
+            "two names of 'checkpointLocation' with different values",
+        ),
+    ],
+)
+def test_options_of_a_stream_that_cannot_be_meant_are_refused_before_spark_is_asked(
+    spark: SparkSession, options: dict[str, Any], text: str
+) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value")
+    with pytest.raises(ConfigurationError, match=text):
+        HttpSink(url="http://127.0.0.1:9/").write_stream(stream, **options)
+
+
 # ---- converters of one's own ---------------------------------------------------------------------------------
 
 
@@ -213,6 +258,16 @@ def test_a_format_takes_a_function_by_its_import_path(spark: SparkSession, toy_l
     assert [entry.partition("=")[2] for entry in entries] == ["WORD0", "WORD1"]
     with pytest.raises(PySparkException, match="shout could not convert element 0: ValueError: not that word"):
         rows.selectExpr("'unspeakable' word").write.format("asyncsink.toy").options(**toy).mode("append").save()
+
+
+def test_columns_are_checked_by_the_converter_that_an_option_names(spark: SparkSession) -> None:
+    rows = spark.range(0, 1, 1, 1).selectExpr("'tea' word", "id body")
+    with serving() as server:
+        sink = HttpSink(url=server.url)
+        with pytest.raises(SchemaError, match="column 'body' is of type bigint"):
+            sink.write(rows)
+        sink.write(rows, converter="toy_converters:shout")
+        assert stored(server) == [{"id": "TEA"}]
 
 
 def test_a_format_takes_a_class_by_its_import_path_in_a_stream(

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from asyncsink.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -25,10 +27,28 @@ def foreach_batch(
     micro-batch: ``.1`` follows the batch id for the second call, and so on, so calls must come in the same order again.
 
     :param name: stands for the query's id. Needed with Spark Connect, where no function can learn that id: without
-        a name, a repeated micro-batch has new ids there
+        a name, a repeated micro-batch has new ids there. It must be of this checkpoint alone: a checkpoint made anew
+        begins with batch 0 again, so under the old name other rows would get ids that a destination has seen, and one
+        that knows rows by their ids would drop them
     :param options: those of batch jobs, such as ``stateLocation``
+    :raises ConfigurationError: the name cannot stand in a header, or an option is unknown, breaks its rule or would
+        have no effect
     """
+    from asyncsink.spark.typed import door_options
+
+    if name is not None:
+        _check_name(name)
+    door_options(options, streaming=False)
     return _ForeachBatch(sink, name, options)
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name which, as the beginning of an idempotency id, no header of HTTP could carry as it is."""
+    if not (name.isascii() and name.isprintable() and name == name.strip() != ""):
+        raise ConfigurationError(
+            f"name = {name!r} of foreach_batch begins the idempotency ids, which travel in headers; give it one or "
+            "more printable ASCII characters, with no space at either end"
+        )
 
 
 class _ForeachBatch:

@@ -13,7 +13,6 @@ from pyspark import cloudpickle
 
 from asyncsink.async_sink import AsyncSink
 from asyncsink.errors import ConfigurationError
-from asyncsink.options import parse_options
 from asyncsink.options.door import DoorOptions
 from asyncsink.options.fields import option_fields
 from asyncsink.options.names import folded
@@ -34,6 +33,14 @@ RUN_OPTION = "asyncsinkRun"
 """Names the run of a batch job in its rows' idempotency ids, in the place of a random name; for foreach_batch alone."""
 
 _KEY = urandom(16)
+
+_ELSEWHERE = {
+    "outputmode": "call outputMode() of the stream's writer; a batch job always appends",
+    "path": "the sink knows where it writes, so leave it out",
+    "queryname": "call queryName() of the stream's writer; a batch job has no name",
+    "sink": "the sink is here already, so leave it out",
+}
+"""Options that a door by name lets pass as Spark's or its own, folded, each with its remedy here."""
 
 
 class SinkDataSource(ConnectorDataSource):
@@ -63,19 +70,17 @@ def write(sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, A
     """Write a DataFrame as one batch job; returns once every row is acknowledged, or given up for good.
 
     :param run: names the job in its rows' idempotency ids; None: a random name
-    :raises ConfigurationError: an option is unknown or breaks its rule
+    :raises ConfigurationError: as `door_options` does
     :raises SchemaError: the sink cannot take the columns
     """
-    given = _door_options(options)
-    _check_columns(sink, df)
+    given = _checked(sink, df, options, streaming=False)
     named = given if run is None else {**given, RUN_OPTION: run}
     df.write.format(_registered(df.sparkSession, sink)).options(**named).mode("append").save()
 
 
 def write_stream(sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, Any]) -> DataStreamWriter:
     """What starts the streaming query: add a checkpointLocation, a trigger, and call ``start()``; raises as `write`."""
-    given = _door_options(options)
-    _check_columns(sink, df)
+    given = _checked(sink, df, options, streaming=True)
     return df.writeStream.format(_registered(df.sparkSession, sink)).options(**given)
 
 
@@ -128,23 +133,35 @@ def _fingerprint(sink: AsyncSink[Any, Any, Any]) -> str:
     return hmac.digest(_KEY, pickled, "sha256").hex()[:12]
 
 
-def _door_options(options: Mapping[str, Any]) -> dict[str, str]:
-    """The door's options in Spark's spelling, and what belongs to Spark itself, as strings.
+def door_options(options: Mapping[str, Any], *, streaming: bool) -> dict[str, str]:
+    """The options of a call as strings, in Spark's spelling.
 
-    :raises ConfigurationError: an option is unknown or breaks its rule
+    :raises ConfigurationError: one is unknown, breaks its rule, contradicts another or would have no effect
     """
+    from asyncsink.spark.planning import door_of
+
+    given = {key: _as_text(value) for key, value in options.items() if value is not None}
+    for key in given:
+        if folded(key) in _ELSEWHERE:
+            raise ConfigurationError(
+                f"option {key!r} is none of a sink that a program has made; {_ELSEWHERE[folded(key)]}"
+            )
+    # As they were given: two spellings of one option are one below, and could no longer contradict each other.
+    door_of(given, streaming=streaming)
     known = {folded(each.name): option.name for option in option_fields(DoorOptions) for each in option.spellings}
-    given = {known.get(folded(key), key): _as_text(value) for key, value in options.items() if value is not None}
-    parse_options(given, DoorOptions)
-    return given
+    return {known[folded(key)]: value for key, value in given.items()}
 
 
 def _as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _check_columns(sink: AsyncSink[Any, Any, Any], df: DataFrame) -> None:
-    """Refuse here what the planner would refuse, since a program can catch what is raised here."""
-    from asyncsink.spark.columns import schema_of
+def _checked(
+    sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, Any], *, streaming: bool
+) -> dict[str, str]:
+    """What to tell Spark. What the planner would refuse is refused here, as a program can catch what is raised here."""
+    from asyncsink.spark.planning import plan_sink
 
-    sink.converter(schema_of(df.schema))
+    given = door_options(options, streaming=streaming)
+    plan_sink(type(sink).__qualname__, sink, given, df.schema, overwrite=False, streaming=streaming)
+    return given
