@@ -24,7 +24,9 @@ Keys are compared without case, `-` and `_`: `maxBatchSize`, `max_batch_size` an
 option that nobody knows is an error that names the nearest one. Durations are numbers of seconds or words like
 `500ms`, `30 s`, `5min`; sizes are numbers of bytes or words like `64k`, `5MiB`, `1g`. An alias with a unit behind it
 counts plain numbers in that unit. An option with a unit is also read with the unit in its name, as error messages
-have it: `retry.timeout_s`. Secrets are never shown, in no plan, log or error.
+have it: `retry.timeout_s`. What is marked as secret is in no log and no error of asyncsink.
+Spark itself may show options that are given by name, `header.<name>` for one:
+[how to keep them hidden](../how-to/spark-doors.md#secrets).
 """
 
 SPARK = """## Every connector, with Spark
