@@ -90,7 +90,7 @@ def test_the_page_shows_what_status_prints(checkpoint: Path) -> None:
 
 def test_the_page_has_a_row_for_each_field_of_a_file_of_progress() -> None:
     meanings = dict(re.findall(r":param (\w+): (.+)", BatchProgress.__doc__ or ""))
-    rows = [f"| `{each.name}` | {meanings[each.name]} |" for each in fields(BatchProgress)]
+    rows = [f"| `{each.name}` | {meanings[each.name].replace('``', '`')} |" for each in fields(BatchProgress)]
     assert "\n".join(["| field | meaning |", "| --- | --- |", *rows, ""]) in PAGE
 
 

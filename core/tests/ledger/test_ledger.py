@@ -93,6 +93,21 @@ def test_progress_is_read_as_it_was_written_without_what_this_release_does_not_k
     assert BatchProgress.from_bytes(json.dumps({**fields, "new_field": 1}).encode(), "here") == told
 
 
+def test_progress_of_an_older_release_has_defaults() -> None:
+    fields = json.loads(progress(rows_in=3, rows=3).to_bytes())
+    del fields["writer_states"]
+    assert BatchProgress.from_bytes(json.dumps(fields).encode(), "here").writer_states == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [(LedgerState, "what writers had left to the next batch is lost"), (BatchProgress, "its batch is then not known")],
+)
+def test_a_damaged_file_says_what_is_lost_with_it(kind: type[LedgerState | BatchProgress], told: str) -> None:
+    with pytest.raises(LedgerError, match=rf"here is damaged \(.*\); restore it, or remove it.* {told}"):
+        kind.from_bytes(b"", "here")
+
+
 def test_a_batch_costs_one_round_trip_to_plan_and_two_to_commit() -> None:
     store = CountingStore()
     ledger = Ledger(store)

@@ -13,7 +13,7 @@ from pyspark.sql import types as t
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import AccountingError, LedgerError
-from asyncsink.ledger import BatchProgress, Ledger, LedgerState
+from asyncsink.ledger import FOLDER, BatchProgress, Ledger, LedgerState, open_store
 from asyncsink.limits import RateLimit
 from asyncsink.options.door import DoorOptions
 from asyncsink.plugins import load_sink
@@ -152,6 +152,33 @@ def test_a_repeated_batch_must_have_as_many_rows_as_were_committed(
 def test_a_task_that_skipped_beside_one_that_did_not_is_not_accounted_for() -> None:
     with pytest.raises(AccountingError):
         summed("toy", 7, [TaskCommit(0, rows_in=1, rows=1), TaskCommit(1, rows_in=1, skipped=True)])
+
+
+STATES = ((3, b"1"), (3, b"2"))
+
+
+@pytest.mark.parametrize(
+    ("streaming", "remedy"), [(True, "checkpointLocation of the query, or ledgerLocation"), (False, "stateLocation")]
+)
+def test_states_that_no_ledger_would_keep_are_an_error(streaming: bool, remedy: str) -> None:
+    tasks = [TaskCommit(0), TaskCommit(1, states=STATES)]
+    with pytest.raises(LedgerError, match=f"writers of 'toy' leave 2 states to the next batch, .* {remedy}"):
+        keep("toy", DoorOptions(), streaming, progress(0), tasks)
+
+
+def test_a_ledger_that_the_tasks_had_and_the_commit_cannot_open_is_an_error(tmp_path: Path) -> None:
+    door = DoorOptions.of(checkpoint_location=f"nowhere://{tmp_path}")
+    with pytest.raises(LedgerError, match=r"was planned with a ledger, which cannot be opened where .*: .*nowhere"):
+        keep("toy", door, True, progress(0), [TaskCommit(0, query_id="q", is_kept=True)])
+
+
+def test_the_states_that_the_ledger_keeps_are_counted_with_the_batch(tmp_path: Path) -> None:
+    door = checkpoint(tmp_path)
+    keep("toy", door, True, progress(0), [TaskCommit(0, query_id="q", is_kept=True, states=STATES)])
+    # The next batch's writer had no rows, so that it took over nothing.
+    keep("toy", door, True, progress(1), [TaskCommit(0, query_id="q", is_kept=True, follows=0)])
+    ledger = Ledger(open_store(str(tmp_path)).within(FOLDER).within("toy"))
+    assert [told.writer_states for batch in (0, 1) if (told := ledger.progress(batch))] == [2, 2]
 
 
 def test_the_process_that_commits_reads_the_ledger_only_if_another_has_written_it(

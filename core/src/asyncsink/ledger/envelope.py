@@ -19,17 +19,18 @@ def encode(kind: str, fields: Mapping[str, Any]) -> bytes:
     return json.dumps({"kind": kind, "version": VERSION, **fields}, separators=(",", ":")).encode()
 
 
-def decode(kind: str, data: bytes, where: str, read: Callable[[Mapping[str, Any]], T]) -> T:
+def decode(kind: str, data: bytes, where: str, read: Callable[[Mapping[str, Any]], T], without: str) -> T:
     """What `read` makes of a file's fields.
 
     :param where: the file, for messages
+    :param without: what to do about a damaged file that cannot be restored, and what follows from it
     :raises LedgerError: the file is damaged, is another one, or a newer release has written it
     """
     try:
         fields = json.loads(data)
         found, version = fields["kind"], fields["version"]
     except (ValueError, KeyError, TypeError) as error:
-        raise LedgerError(_damaged(where, error)) from error
+        raise LedgerError(_damaged(where, error, without)) from error
     if found != kind:
         raise LedgerError(f"{where} is a file of kind {found!r}, not {kind!r}; was it copied from elsewhere?")
     if not isinstance(version, int) or version > VERSION:
@@ -40,11 +41,8 @@ def decode(kind: str, data: bytes, where: str, read: Callable[[Mapping[str, Any]
     try:
         return read(fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError(_damaged(where, error)) from error
+        raise LedgerError(_damaged(where, error, without)) from error
 
 
-def _damaged(where: str, error: Exception) -> str:
-    return (
-        f"{where} is damaged ({type(error).__name__}: {error}); restore it, or remove it to start without what it "
-        "tells: its last batch may then be delivered once more"
-    )
+def _damaged(where: str, error: Exception, without: str) -> str:
+    return f"{where} is damaged ({type(error).__name__}: {error}); restore it, or {without}"

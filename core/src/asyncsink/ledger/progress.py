@@ -9,6 +9,7 @@ from typing import Any, Self
 from asyncsink.ledger.envelope import decode, encode
 
 _KIND = "progress"
+_WITHOUT = "remove it: what became of its batch is then not known"
 Data = bytes
 
 
@@ -20,14 +21,15 @@ class BatchProgress:
     :param query_id: Spark's id of the query; None for batch jobs
     :param batch_id: the micro-batch, or the number of the job in its ledger; None without a ledger
     :param committed_at_ms: when the driver wrote this, in ms since the epoch
-    :param skipped: whether the batch had been committed before and Spark has only repeated it
+    :param skipped: whether Spark has only repeated the batch; false in every file, as a repeated batch keeps its first
     :param tasks: tasks that had rows
     :param rows_in: rows that Spark has handed over
     :param restored: entries that writers have taken over from the batch before
     :param rows: rows that the destination has stored
     :param dead_lettered: rows that were given up and kept as dead letters
     :param dropped: rows that were given up, as the user asked
-    :param left: entries that writers have left to the next batch
+    :param left: entries that writers have left to the next batch, as far as they count them
+    :param writer_states: states of writers that ``state.json`` keeps for the next batch
     :param bytes: of the rows in Arrow's form
     :param requests: sends, resends included
     :param failed_requests: requests that ended without an answer for each entry
@@ -52,6 +54,7 @@ class BatchProgress:
     dead_lettered: int = 0
     dropped: int = 0
     left: int = 0
+    writer_states: int = 0
     bytes: int = 0
     requests: int = 0
     failed_requests: int = 0
@@ -74,7 +77,7 @@ class BatchProgress:
     @classmethod
     def from_bytes(cls, data: Data, where: str) -> Self:
         """:raises LedgerError: the file is damaged or of a newer release"""
-        return decode(_KIND, data, where, cls._read)
+        return decode(_KIND, data, where, cls._read, _WITHOUT)
 
     @classmethod
     def _read(cls, found: Mapping[str, Any]) -> Self:

@@ -13,6 +13,10 @@ KeptState = tuple[int, bytes]
 """A writer's state as its serializer wrote it: version and bytes."""
 
 _KIND = "state"
+_WITHOUT = (
+    "remove it to start without what it tells: its last batch may then be delivered once more, and what writers had "
+    "left to the next batch is lost with it"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +54,7 @@ class LedgerState:
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Self:
         """:raises LedgerError: the file is damaged or of a newer release"""
-        return decode(_KIND, data, where, cls._read)
+        return decode(_KIND, data, where, cls._read, _WITHOUT)
 
     @classmethod
     def _read(cls, fields: Mapping[str, Any]) -> Self:

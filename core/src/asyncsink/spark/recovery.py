@@ -82,8 +82,12 @@ def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | N
 
     :raises LedgerError: it cannot be read or written, is damaged, or a newer release has written it
     """
-    ledger = _ledger(connector, door, streaming)
-    if ledger is None:
+    if not streaming and door.state_location is None:
+        return None
+    try:
+        ledger = _opened(connector, door, streaming)
+    except LedgerUnavailableError as error:
+        _go_on_without(error)
         return None
     state = ledger.read()
     if state is not None:
@@ -97,17 +101,13 @@ def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | N
     return Recovered(ledger.location, LedgerState(query_id=query_id), is_new=True)
 
 
-def _ledger(connector: str, door: DoorOptions, streaming: bool) -> Ledger | None:
+def _opened(connector: str, door: DoorOptions, streaming: bool) -> Ledger:
+    """:raises LedgerUnavailableError: no location is given, or there can be no ledger"""
     location = (door.ledger_location or door.checkpoint_location) if streaming else door.state_location
     if location is None:
-        if streaming:
-            _go_on_without("asyncsink was given no checkpointLocation: give it as an option of the query")
-        return None
-    try:
-        return Ledger(open_store(location).within(FOLDER).within(connector))
-    except LedgerUnavailableError as error:
-        _go_on_without(error)
-        return None
+        option, of = ("checkpointLocation", "query") if streaming else ("stateLocation", "job")
+        raise LedgerUnavailableError(f"asyncsink was given no {option}: give it as an option of the {of}")
+    return Ledger(open_store(location).within(FOLDER).within(connector))
 
 
 def _proof(door: DoorOptions) -> str | None:
@@ -126,14 +126,13 @@ def _proof(door: DoorOptions) -> str | None:
 def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProgress, tasks: list[TaskCommit]) -> None:
     """Commit a batch to the ledger, if it has one. Two round trips, as a rule; one if the batch is only repeated.
 
-    :raises LedgerError: the ledger cannot be written, or the batch is not the one that was committed by its number;
-        Spark then repeats the batch
+    :raises LedgerError: the ledger that the tasks had cannot be opened or written, writers have left states and there
+        is no ledger, or the batch is not the one that was committed by its number; Spark then repeats the batch
     """
     if not tasks or not all(task.is_kept for task in tasks):
+        _check_nothing_is_left(connector, streaming, tasks)
         return
-    ledger = _ledger(connector, door, streaming)
-    if ledger is None:
-        return
+    ledger = _reopened(connector, door, streaming)
     if progress.skipped:
         _check_repeated(ledger, progress)
         return
@@ -143,8 +142,33 @@ def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProg
     if not streaming:
         progress = replace(progress, batch_id=0 if before.batch_id is None else before.batch_id + 1)
     state = succeeding(before, progress, tasks)
+    progress = replace(progress, writer_states=sum(map(len, state.writer_states.values())))
     ledger.commit(state, progress)
     _committed[ledger.location] = state
+
+
+def _reopened(connector: str, door: DoorOptions, streaming: bool) -> Ledger:
+    try:
+        return _opened(connector, door, streaming)
+    except LedgerUnavailableError as error:
+        raise LedgerError(
+            f"the batch of {connector!r} was planned with a ledger, which cannot be opened where it is committed, on "
+            f"the driver: {error}"
+        ) from error
+
+
+def _check_nothing_is_left(connector: str, streaming: bool, tasks: Sequence[TaskCommit]) -> None:
+    left = sum(len(task.states) for task in tasks)
+    if left:
+        remedy = (
+            "option checkpointLocation of the query, or ledgerLocation where no ledger can be kept beneath it"
+            if streaming
+            else "option stateLocation of the job"
+        )
+        raise LedgerError(
+            f"the writers of {connector!r} leave {left} states to the next batch, and no ledger keeps them, so that "
+            f"they would be lost; give the {remedy}"
+        )
 
 
 def _check_repeated(ledger: Ledger, repeated: BatchProgress) -> None:

@@ -102,14 +102,15 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
     with ours(f"writing to connector {task.plan.connector!r}"):
         sink, metrics = with_its_part(task.plan.sink, task.recovered, task.plan.parallelism), Metrics()
         teach(worker.clients, sink, task.recovered)
-        async with sink.create_writer(_context(task, worker, metrics), restored(sink, task.states)) as writer:
+        states = restored(sink, task.states, task.partition)
+        async with sink.create_writer(_context(task, worker, metrics), states) as writer:
             rows = await write_rows(writer, mailbox)
             await writer.flush(end_of_input=True)
-            states = left_by(sink, writer)
+            left = left_by(sink, writer)
         return task.commit(
             **counted(writer, rows, metrics),
             claimed=(task.partition,) if task.states else (),
-            states=states,
+            states=left,
             learned=learned(worker.clients, sink),
         )
 

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from asyncsink.arrow.normalise import normalise
 from asyncsink.context import WriteContext
+from asyncsink.errors import LedgerError
 from asyncsink.ledger import KeptState
 from asyncsink.metrics import Metrics
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
-from asyncsink.writer import AsyncSinkWriter
+from asyncsink.writer import AsyncSinkWriter, WriterStatistics
 
 
 async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[pa.RecordBatch]) -> int:
@@ -30,13 +31,30 @@ async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[p
     return sequence
 
 
-def restored(sink: Sink[Any, Any, Any, Any], kept: Sequence[KeptState]) -> list[Any]:
-    """The states that a writer starts from.
+def restored(sink: Sink[Any, Any, Any, Any], kept: Sequence[KeptState], partition: int) -> list[Any]:
+    """The states that the writer of a partition starts from.
 
-    :raises ValueError: they were written by a version that the sink's serializer does not read
+    :raises LedgerError: the sink has no serializer for writers' states any more, or one that does not read these
     """
-    serializer = sink.writer_state_serializer
-    return [] if serializer is None else [serializer.deserialize(version, data) for version, data in kept]
+    serializer, states = sink.writer_state_serializer, []
+    for version, data in kept:
+        if serializer is None:
+            raise _unreadable(sink, partition, version, "it has no writer_state_serializer")
+        try:
+            states.append(serializer.deserialize(version, data))
+        except ValueError as error:
+            # Its text may hold a part of the state.
+            kind = type(serializer).__name__
+            raise _unreadable(sink, partition, version, f"its {kind} writes version {serializer.version}") from error
+    return states
+
+
+def _unreadable(sink: Sink[Any, Any, Any, Any], partition: int, version: int, why: str) -> LedgerError:
+    return LedgerError(
+        f"the ledger has a state of version {version} for the writer of partition {partition}, which "
+        f"{type(sink).__name__} cannot read: {why}; use the release of the connector that wrote the state, or remove "
+        "the ledger, and what writers had left to this batch is lost"
+    )
 
 
 def left_by(sink: Sink[Any, Any, Any, Any], writer: SinkWriter[Any, Any, Any]) -> tuple[KeptState, ...]:
@@ -53,10 +71,10 @@ def _is_empty(state: Any) -> bool:
 
 
 def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> dict[str, Any]:
-    """The counts of a writer that has been left, as a commit message has them."""
-    if not isinstance(writer, AsyncSinkWriter):
+    """The counts of a flushed writer, as a commit message has them; one without statistics has stored its rows."""
+    told = _statistics(writer)
+    if told is None:
         return {"rows": rows}
-    told = writer.statistics()
     times = metrics.snapshot().get("requestTimeSeconds")
     return {
         "rows": told.acknowledged,
@@ -72,3 +90,10 @@ def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> d
         "request_p50_s": None if times is None else times.quantile(0.5),
         "request_p99_s": None if times is None else times.quantile(0.99),
     }
+
+
+def _statistics(writer: SinkWriter[Any, Any, Any]) -> WriterStatistics | None:
+    """What a writer counts, if it has the method of AsyncSinkWriter for it."""
+    statistics = getattr(writer, "statistics", None)
+    told = statistics() if callable(statistics) else None
+    return told if isinstance(told, WriterStatistics) else None
