@@ -46,6 +46,10 @@ class CountingStore:
         self.files[name] = data
         return True
 
+    def modified_s(self, name: str) -> float | None:
+        self.trips.append(f"look at {name}")
+        return None
+
     def names(self, folder: str) -> list[str]:
         self.trips.append(f"names {folder}")
         return sorted(name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/"))

@@ -76,6 +76,16 @@ def test_what_is_written_is_read_by_who_opens_it_further_down(store: Store) -> N
     assert sink.location == f"{store.location}/asyncsink/orders"
 
 
+def test_a_file_that_was_written_later_is_newer_by_the_clock_of_the_store(store: Store) -> None:
+    assert store.modified_s("a/none") is None
+    for name in ("a/first", "a/second"):
+        store.replace(name, b"x")
+    first, second = store.modified_s("a/first"), store.modified_s("a/second")
+    assert first is not None
+    assert second is not None
+    assert first <= second
+
+
 def test_only_the_first_creates_and_its_contents_stay(store: Store) -> None:
     assert store.create("slots/slot-1", b"first")
     assert not store.create("slots/slot-1", b"second")

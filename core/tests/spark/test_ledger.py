@@ -116,6 +116,20 @@ def test_another_batch_by_the_number_of_the_last_is_an_error_and_none_of_its_row
     assert ids(toy_log()) == [0, 1, 2, 3, 4, 4, 5, 5, 6, 7]
 
 
+def test_another_batch_of_as_many_rows_is_known_by_the_time_at_which_spark_planned_it(
+    three: DataFrame, run_stream: Callable[..., None], toy_log: Log, options: dict[str, str], tmp_path: Path
+) -> None:
+    run_stream(three, TOY, **options)
+    for folder in ("commits", "offsets", "sources/0"):
+        forget(tmp_path / "checkpoint", folder, [2])
+    (tmp_path / "lines" / "002.txt").unlink()
+    (tmp_path / "lines" / "003.txt").write_text("6\n7\n")
+    for _ in range(2):
+        with pytest.raises(StreamingQueryException, match=r"has planned batch 2 after the ledger .* had noted its end"):
+            run_stream(three, TOY, **options)
+    assert ids(toy_log()) == [0, 1, 2, 3, 4, 5]
+
+
 def test_a_repeated_batch_is_read_to_its_end_and_not_sent(
     lines: Lines, run_stream: Callable[..., None], toy_log: Log, options: dict[str, str], tmp_path: Path
 ) -> None:

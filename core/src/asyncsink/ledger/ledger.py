@@ -80,6 +80,10 @@ class Ledger:
         data = self._store.read(_name(batch_id))
         return None if data is None else BatchProgress.from_bytes(data, f"{self.location}/{_name(batch_id)}")
 
+    def noted_s(self, batch_id: int) -> float | None:
+        """When what became of a batch was written, by the store's clock; None if nobody can tell. One round trip."""
+        return self._store.modified_s(_name(batch_id))
+
     def probe(self) -> None:
         """Try whether files can be created there, for a ledger that is begun; leaves none. A few round trips.
 

@@ -54,6 +54,15 @@ class LocalStore:
                 raise
         return True
 
+    def modified_s(self, name: str) -> float | None:
+        """When a file was written; None if there is none."""
+        path = self._path(name)
+        with told("look at", name, self.location):
+            try:
+                return path.stat().st_mtime
+            except FileNotFoundError:
+                return None
+
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, sorted; none if it does not exist."""
         return self._listed(folder, os.DirEntry.is_file)

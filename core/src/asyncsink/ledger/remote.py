@@ -73,6 +73,15 @@ class RemoteStore:
             self._prove_exclusive(name)
             return self._writing.create(path, data)
 
+    def modified_s(self, name: str) -> float | None:
+        """When a file was written; None if there is none, or fsspec's back end cannot tell."""
+        path = self._path(name)
+        with self._told("look at", name):
+            try:
+                return float(self._filesystem.modified(path).timestamp())
+            except (FileNotFoundError, NotImplementedError):
+                return None
+
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, sorted; none if it does not exist."""
         path = self._folder(folder)

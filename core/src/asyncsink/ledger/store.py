@@ -36,6 +36,9 @@ class Store(Protocol):
         :raises LedgerUnavailableError: the file system cannot create exclusively; nothing has been written then
         """
 
+    def modified_s(self, name: str) -> float | None:
+        """When a file was written, in seconds by the store's own clock; None if there is none, or it cannot tell."""
+
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder (``""``: the store's own), sorted; none if it does not exist."""
 

@@ -134,7 +134,7 @@ def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProg
         return
     ledger = _reopened(connector, door, streaming)
     if progress.skipped:
-        _check_repeated(ledger, progress)
+        _check_repeated(ledger, door, progress)
         return
     before = _committed.get(ledger.location)
     if before is None or before.batch_id != tasks[0].follows or before.query_id != progress.query_id:
@@ -171,7 +171,7 @@ def _check_nothing_is_left(connector: str, streaming: bool, tasks: Sequence[Task
         )
 
 
-def _check_repeated(ledger: Ledger, repeated: BatchProgress) -> None:
+def _check_repeated(ledger: Ledger, door: DoorOptions, repeated: BatchProgress) -> None:
     assert repeated.batch_id is not None
     committed = ledger.progress(repeated.batch_id)
     if committed is None:
@@ -188,6 +188,24 @@ def _check_repeated(ledger: Ledger, repeated: BatchProgress) -> None:
             "batch by the same number: the checkpoint was rewound, or the query changed. Were it skipped, rows could "
             "be lost; to send them, remove the ledger"
         )
+    elif _is_planned_anew(ledger, door, repeated.batch_id):
+        raise LedgerError(
+            f"Spark has planned batch {repeated.batch_id} after the ledger {ledger.location} had noted its end: "
+            "another batch by the same number: the checkpoint was rewound, or copied without the times of its files. "
+            "Were it skipped, rows could be lost; to send them, remove the ledger"
+        )
+
+
+def _is_planned_anew(ledger: Ledger, door: DoorOptions, batch_id: int) -> bool:
+    """Whether Spark has written what the batch is to read after the ledger noted its end: it may hold other rows.
+
+    Only where both lie in one store, whose clock tells.
+    """
+    if door.ledger_location is not None or door.checkpoint_location is None:
+        return False
+    planned_s = open_store(door.checkpoint_location).modified_s(f"offsets/{batch_id}")
+    noted_s = ledger.noted_s(batch_id)
+    return planned_s is not None and noted_s is not None and planned_s > noted_s
 
 
 def succeeding(before: LedgerState, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> LedgerState:
