@@ -158,9 +158,9 @@ def test_a_checkpoint_rewound_by_one_batch_is_told_from_a_batch_that_is_repeated
     checkpoint(tmp_path, batches - 2)
     (tmp_path / "offsets" / f"{batches - 1}").unlink()
     assert status(str(tmp_path), 0).sinks[0].warning == (
-        f"Spark's checkpoint knows nothing of batch {batches - 1}: it was rewound, and Spark plans the batch anew. The "
-        "query refuses to go on if it then has another number of rows, and else skips them; to send the rows again, "
-        "remove the ledger"
+        f"Spark's checkpoint knows nothing of batch {batches - 1}: it was rewound, and Spark plans the batch anew, "
+        "perhaps of other rows. The query refuses to go on where that can be told, and skips the batch where not; "
+        "remove the ledger before you start it, and the rows are sent again"
     )
 
 

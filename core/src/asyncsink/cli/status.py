@@ -210,9 +210,9 @@ def _warning(sink: SinkStatus, query_id: str, noted: int | None, planned: int | 
     last = -1 if noted is None else noted
     if last == batch_id - 1 and (planned is None or planned < batch_id):
         return (
-            f"Spark's checkpoint knows nothing of batch {batch_id}: it was rewound, and Spark plans the batch anew. "
-            "The query refuses to go on if it then has another number of rows, and else skips them; to send the rows "
-            "again, remove the ledger"
+            f"Spark's checkpoint knows nothing of batch {batch_id}: it was rewound, and Spark plans the batch anew, "
+            "perhaps of other rows. The query refuses to go on where that can be told, and skips the batch where not; "
+            "remove the ledger before you start it, and the rows are sent again"
         )
     if last == batch_id - 1:
         return (
