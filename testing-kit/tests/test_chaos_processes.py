@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import textwrap
@@ -72,9 +73,11 @@ def test_killing_what_has_ended_says_so() -> None:
 
 
 def test_a_driver_is_killed_with_what_it_has_started() -> None:
-    with daemon("driver", new_session=True) as (driver, jvm):
+    with daemon("driver", new_session=True) as (driver, jvm), os.fdopen(os.pidfd_open(jvm)) as jvm_has_ended:
         assert processes.kill_driver(driver.pid)
         driver.wait()
+        # No child of ours: a signal is not an end yet, and on a busy machine it takes its time.
+        select.select([jvm_has_ended], [], [], 30.0)
         assert not {driver.pid, jvm} & {each.pid for each in processes.processes()}
 
 
