@@ -47,7 +47,7 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
         :raises WriterClosedError: it has been entered before
         """
         with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal(name="asyncsink writer"))
+            portal = stack.enter_context(start_blocking_portal())
             stack.callback(self._is_left)
             stack.enter_context(portal.wrap_async_context_manager(self._writer))
             stack.callback(self._end)
