@@ -35,7 +35,7 @@ def plans_of(stream: Any, tmp_path: Path) -> str:
     query = stream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()
     plans: str = query._jsq.explainInternal(True)
-    assert "asyncsink.http" in plans
+    assert "WriteToMicroBatchDataSource" in plans
     return plans
 
 
