@@ -156,12 +156,20 @@ def load_sink(name: str) -> type[Sink[Any, Any, Any, Any]]:
     :raises ConnectorNotFoundError: it is not installed, or disabled
     :raises ConnectorLoadError: it does not load
     """
-    return _load_class(name, "sink", Sink)
+    return sink_of(connector_info(name))
+
+
+def sink_of(info: ConnectorInfo) -> type[Sink[Any, Any, Any, Any]]:
+    """Like :func:`load_sink`, for who has asked for the connector already: to look through what is installed takes ms.
+
+    :raises ConnectorLoadError: it does not load
+    """
+    return _load_class(info, "sink", Sink)
 
 
 def load_options(name: str) -> type[ConnectorOptions]:
     """The options class of the connector `name`; raises as :func:`load_sink` does."""
-    return _load_class(name, "options", ConnectorOptions)
+    return _load_class(connector_info(name), "options", ConnectorOptions)
 
 
 def load_object(path: str) -> Any:
@@ -245,15 +253,21 @@ def _check_info(connector: AvailableConnector, info: object) -> None:
         raise ConnectorLoadError(f"{connector} calls itself {info.name!r}; give its entry point the same name")
 
 
-def _load_class(name: str, field: str, base: type[Any]) -> type[Any]:
-    info = connector_info(name)
+def _load_class(info: ConnectorInfo, field: str, base: type[Any]) -> type[Any]:
     path = getattr(info, field)
-    connector = next(each for each in available() if folded(each.name) == folded(info.name))
     try:
         found = load_object(path)
     except ConfigurationError as error:
+        connector = _available(info)
         text = f"{connector} failed to load: its {field} {error}{connector.remedy}"
         raise ConnectorLoadError(text) from error.__cause__ or error
     if not (isinstance(found, type) and issubclass(found, base)):
-        raise ConnectorLoadError(f"{connector} failed to load: its {field} {path!r} is no subclass of {base.__name__}")
+        raise ConnectorLoadError(
+            f"{_available(info)} failed to load: its {field} {path!r} is no subclass of {base.__name__}"
+        )
     return found
+
+
+def _available(info: ConnectorInfo) -> AvailableConnector:
+    """Where a connector comes from, for messages."""
+    return next(each for each in available() if folded(each.name) == folded(info.name))

@@ -14,7 +14,7 @@ from asyncsink.context import Schema
 from asyncsink.errors import ConfigurationError, ConnectorLoadError
 from asyncsink.options import parse_options
 from asyncsink.options.door import DoorOptions
-from asyncsink.plugins import connector_info, load_object, load_sink
+from asyncsink.plugins import ConnectorInfo, connector_info, load_object, sink_of
 from asyncsink.sink import Sink
 from asyncsink.spark.columns import schema_of
 
@@ -48,11 +48,11 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
     :raises ConfigurationError: an option is unknown, missing or breaks its rule; or the mode would replace rows
     :raises SchemaError: a column is missing or of a type that the sink, or any sink, cannot take
     """
-    name = connector_info(connector).name
+    info = connector_info(connector)
     door, rest = DoorOptions.split(options)
     _check_door(door, streaming=streaming)
-    _check_mode(name, door, overwrite=overwrite, streaming=streaming)
-    return _planned(name, _sink(name, rest), door, struct, streaming=streaming)
+    _check_mode(info.name, door, overwrite=overwrite, streaming=streaming)
+    return _planned(info.name, _sink(info, rest), door, struct, streaming=streaming)
 
 
 def plan_sink(
@@ -97,13 +97,13 @@ def _planned(
     return Plan(connector, sink, schema, uuid4().hex, streaming, door)
 
 
-def _sink(connector: str, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any]:
-    kind = load_sink(connector)
+def _sink(connector: ConnectorInfo, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any]:
+    kind = sink_of(connector)
     from_options: Callable[[Mapping[str, str]], Sink[Any, Any, Any, Any]] | None = getattr(kind, "from_options", None)
     if from_options is None:
         raise ConnectorLoadError(
-            f"connector {connector!r} has the sink {kind.__qualname__}, which cannot be made of options: it has no "
-            "from_options; use it from a program"
+            f"connector {connector.name!r} has the sink {kind.__qualname__}, which cannot be made of options: it has "
+            "no from_options; use it from a program"
         )
     return from_options(options)
 
