@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from asyncsink.errors import LedgerError, LedgerUnavailableError
-from asyncsink.ledger import FOLDER, BatchProgress, KeptState, Ledger, LedgerState, open_store, query_id_of
+from asyncsink.ledger import FOLDER, BatchProgress, KeptState, Ledger, LedgerState, Store, open_store, query_id_of
 from asyncsink.options.door import DoorOptions
 from asyncsink.spark.commit import TaskCommit
 
@@ -102,19 +102,21 @@ def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | N
 
 
 def _opened(connector: str, door: DoorOptions, streaming: bool) -> Ledger:
-    """:raises LedgerUnavailableError: no location is given, or there can be no ledger"""
+    """Of a stream, or of a batch job with a stateLocation.
+
+    :raises LedgerUnavailableError: no location is given, or there can be no ledger
+    """
     location = (door.ledger_location or door.checkpoint_location) if streaming else door.state_location
     if location is None:
-        option, of = ("checkpointLocation", "query") if streaming else ("stateLocation", "job")
-        raise LedgerUnavailableError(f"asyncsink was given no {option}: give it as an option of the {of}")
+        raise LedgerUnavailableError("asyncsink was given no checkpointLocation: give it as an option of the query")
     return Ledger(open_store(location).within(FOLDER).within(connector))
 
 
 def _proof(door: DoorOptions) -> str | None:
     """The id of the query whose checkpoint the ledger lies in; None where the user has placed the ledger elsewhere."""
-    if door.ledger_location is not None or door.checkpoint_location is None:
+    checkpoint = _checkpoint(door)
+    if checkpoint is None:
         return None
-    checkpoint = open_store(door.checkpoint_location)
     query_id = query_id_of(checkpoint)
     if query_id is None:
         raise LedgerUnavailableError(
@@ -123,8 +125,15 @@ def _proof(door: DoorOptions) -> str | None:
     return query_id
 
 
+def _checkpoint(door: DoorOptions) -> Store | None:
+    """The checkpoint that the ledger lies in; None where the user has placed the ledger elsewhere."""
+    if door.ledger_location is not None or door.checkpoint_location is None:
+        return None
+    return open_store(door.checkpoint_location)
+
+
 def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProgress, tasks: list[TaskCommit]) -> None:
-    """Commit a batch to the ledger, if it has one. Two round trips, as a rule; one if the batch is only repeated.
+    """Commit a batch to the ledger, if it has one. Two round trips, as a rule; three if the batch is only repeated.
 
     :raises LedgerError: the ledger that the tasks had cannot be opened or written, writers have left states and there
         is no ledger, or the batch is not the one that was committed by its number; Spark then repeats the batch
@@ -201,10 +210,10 @@ def _is_planned_anew(ledger: Ledger, door: DoorOptions, batch_id: int) -> bool:
 
     Only where both lie in one store, whose clock tells.
     """
-    if door.ledger_location is not None or door.checkpoint_location is None:
+    checkpoint = _checkpoint(door)
+    if checkpoint is None:
         return False
-    planned_s = open_store(door.checkpoint_location).modified_s(f"offsets/{batch_id}")
-    noted_s = ledger.noted_s(batch_id)
+    planned_s, noted_s = checkpoint.modified_s(f"offsets/{batch_id}"), ledger.noted_s(batch_id)
     return planned_s is not None and noted_s is not None and planned_s > noted_s
 
 
