@@ -88,10 +88,6 @@ def _count(run: str, batch_id: int) -> int:
 
 def _local_property(df: DataFrame, key: str) -> str | None:
     """A property that Spark has set in the thread of the micro-batch; None with Spark Connect, which shows none."""
-    from pyspark.errors import PySparkException
+    from asyncsink.spark.formats import of_context
 
-    try:
-        value: str | None = df.sparkSession.sparkContext.getLocalProperty(key)
-    except (PySparkException, AttributeError):
-        return None
-    return value
+    return of_context(df.sparkSession, lambda context: context.getLocalProperty(key))

@@ -1,13 +1,17 @@
-"""Making formats known to a session by hand, where Spark's own search does not find them."""
+"""Making formats known to a session by hand, where Spark's own search does not find them, and asking a session."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncsink.spark.datasource import AsyncSinkDataSource, ConnectorDataSource
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+T = TypeVar("T")
 
 
 def register(spark: SparkSession) -> tuple[str, ...]:
@@ -36,6 +40,16 @@ def activate(spark: SparkSession) -> None:
     """Make it the active session of this thread: without one Spark finds no data source of Python in it."""
     # The one call of the public interface that does so in every release; `spark.sql` puts back what was before.
     spark.createDataFrame([], "active int")
+
+
+def of_context(spark: SparkSession, ask: Callable[[SparkContext], T]) -> T | None:
+    """What the context of a session answers; None with Spark Connect, which shows none."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return ask(spark.sparkContext)
+    except (PySparkException, AttributeError):
+        return None
 
 
 def _register(spark: SparkSession, source: type[ConnectorDataSource]) -> None:

@@ -18,7 +18,7 @@ from asyncsink.options.fields import option_fields
 from asyncsink.options.names import folded
 from asyncsink.plugins import available, connector_info
 from asyncsink.spark.datasource import ConnectorDataSource, option_of
-from asyncsink.spark.formats import activate
+from asyncsink.spark.formats import activate, of_context
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,20 +102,12 @@ def _registered(session: SparkSession, sink: AsyncSink[Any, Any, Any]) -> str:
     connector = connector_of(sink)
     name = f"asyncsink.{connector}.{_fingerprint(sink)}"
     # Pickled by value, as no module has this class; its base is not, so only the sink travels.
-    carried = {"connector": connector, "format": name, "sink": sink, "parallelism": _parallelism(session)}
+    parallelism = of_context(session, lambda context: context.defaultParallelism)
+    carried = {"connector": connector, "format": name, "sink": sink, "parallelism": parallelism}
     source = type("SinkSource", (SinkDataSource,), carried)
     activate(session)
     session.dataSource.register(source)
     return name
-
-
-def _parallelism(session: SparkSession) -> int | None:
-    from pyspark.errors import PySparkException
-
-    try:
-        return int(session.sparkContext.defaultParallelism)
-    except (PySparkException, AttributeError):
-        return None
 
 
 def _fingerprint(sink: AsyncSink[Any, Any, Any]) -> str:
