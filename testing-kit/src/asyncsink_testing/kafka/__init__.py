@@ -1,0 +1,8 @@
+"""Kafka for tests: librdkafka's mock cluster, real brokers, and a proxy that misbehaves in front of either."""
+
+from __future__ import annotations
+
+from asyncsink_testing.kafka.mock import MockCluster
+from asyncsink_testing.kafka.unavailable import KafkaUnavailable
+
+__all__ = ["KafkaUnavailable", "MockCluster"]
