@@ -15,6 +15,7 @@ from asyncsink.blocking import blocking
 from asyncsink.blocking_writer import BlockingSinkWriter
 from asyncsink.blocks import EntryBlock, ListBlock
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
+from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import Column, InitContext, Schema, WriteContext, WriterInitContext
 from asyncsink.converter import ElementConverter
 from asyncsink.dead_letters import DeadLetter, DeadLetterFiles, DeadLetterQueue, DeadLetterStore, read_dead_letters
@@ -92,6 +93,7 @@ __all__ = [
     "BytesSerializer",
     "Column",
     "ConfigurationError",
+    "ConfiguredSink",
     "CongestionControlRateLimitingStrategy",
     "ConnectorLoadError",
     "ConnectorNotFoundError",

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from asyncsink.context import WriteContext
 from asyncsink.errors import WriterClosedError
+from asyncsink.sink import SinkWriter
 from asyncsink.state import BufferedRequestState
-
-if TYPE_CHECKING:
-    from asyncsink.writer import AsyncSinkWriter, WriterStatistics
+from asyncsink.writer.statistics import WriterStatistics
 
 InputT = TypeVar("InputT")
 EntryT = TypeVar("EntryT")
@@ -22,7 +21,7 @@ ResultT = TypeVar("ResultT")
 
 
 class BlockingSinkWriter(Generic[InputT, EntryT]):
-    """An :class:`~asyncsink.AsyncSinkWriter` that blocks, over an event loop in a thread of its own.
+    """An :class:`~asyncsink.AsyncSinkWriter`, or one like it, that blocks, over an event loop in a thread of its own.
 
     A context manager: leaving it normally flushes, then closes; with an exception, such as KeyboardInterrupt, it cuts
     every request short. Either way no thread is left behind. Calls may come from several threads at once, and they
@@ -34,7 +33,7 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
     for that.
     """
 
-    def __init__(self, writer: AsyncSinkWriter[InputT, EntryT]) -> None:
+    def __init__(self, writer: SinkWriter[InputT, Any, BufferedRequestState[EntryT]]) -> None:
         self._writer = writer
         self._portal: BlockingPortal | None = None
         self._loop: BlockingPortal | None = None
@@ -88,8 +87,8 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
             self._call(self._writer.aclose)
 
     def statistics(self) -> WriterStatistics:
-        """What the writer has done; after it was left, the last of it."""
-        return self._ask(self._writer.statistics)
+        """What the writer has done; after it was left, the last of it. All zero for a writer that does not count."""
+        return self._ask(self._writer.statistics) or WriterStatistics()
 
     def snapshot_state(self, checkpoint_id: int | None = None) -> list[BufferedRequestState[EntryT]]:
         """Exactly one state: every unacknowledged entry in order. Usable after a failure, and after leaving, too."""

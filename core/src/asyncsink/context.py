@@ -29,6 +29,10 @@ class WriteContext:
     current_watermark: int | None = None
     sequence: int = 0
 
+    def following(self, places: int) -> WriteContext:
+        """The context of the element so many places further on."""
+        return WriteContext(self.timestamp, self.current_watermark, self.sequence + places)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -13,14 +13,14 @@ from asyncsink.converter import ElementConverter
 from asyncsink.errors import AsyncSinkError, ConfigurationError
 
 if TYPE_CHECKING:
-    from asyncsink.async_sink import AsyncSink
+    from asyncsink.configured_sink import ConfiguredSink
 
 OwnConverter = ElementConverter[Any, Any] | type[ElementConverter[Any, Any]] | Callable[[Any], Any]
-"""What :meth:`AsyncSink.with_converter` takes."""
+"""What :meth:`ConfiguredSink.with_converter` takes."""
 
 
 def maker_of(
-    given: OwnConverter, sink: AsyncSink[Any, Any, Any]
+    given: OwnConverter, sink: ConfiguredSink[Any, Any, Any, Any]
 ) -> Callable[[Schema | None], ElementConverter[Any, Any]]:
     """What takes the place of ``sink.converter``: makes a converter for each writer. Can be pickled if `given` can.
 
@@ -35,7 +35,7 @@ def maker_of(
 
 
 class _Maker:
-    def __init__(self, given: OwnConverter, sink: AsyncSink[Any, Any, Any]) -> None:
+    def __init__(self, given: OwnConverter, sink: ConfiguredSink[Any, Any, Any, Any]) -> None:
         self._given, self._sink = given, sink
 
     def __call__(self, schema: Schema | None) -> ElementConverter[Any, Any]:
@@ -68,7 +68,7 @@ class FunctionConverter(ElementConverter[Any, Any]):
 class RowConverter(ElementConverter[Any, Any]):
     """Gives a converter of rows those of an Arrow batch, so that a row that Python cannot hold concerns it alone."""
 
-    def __init__(self, inner: ElementConverter[Any, Any], sink: AsyncSink[Any, Any, Any]) -> None:
+    def __init__(self, inner: ElementConverter[Any, Any], sink: ConfiguredSink[Any, Any, Any, Any]) -> None:
         self._inner, self._sink = inner, sink
 
     def open(self, context: InitContext) -> None:

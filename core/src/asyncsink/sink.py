@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.context import InitContext, WriteContext
 from asyncsink.serializer import SimpleVersionedSerializer
+
+if TYPE_CHECKING:
+    from asyncsink.writer.statistics import WriterStatistics
 
 InputT = TypeVar("InputT")
 CommT = TypeVar("CommT")
@@ -62,6 +65,19 @@ class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
     @abstractmethod
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
         """Accept a block of entries that are converted already; ``context.sequence`` is that of the first."""
+
+    async def write_many(self, elements: Sequence[InputT], context: WriteContext | None = None) -> None:
+        """Accept elements in order; ``context.sequence`` is that of the first. By default one after the other."""
+        for place, element in enumerate(elements):
+            await self.write(element, context and context.following(place))
+
+    async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
+        """Accept the rows of a ``pyarrow.RecordBatch``; by default each as a dictionary."""
+        await self.write_many(batch.to_pylist(), context)
+
+    def statistics(self) -> WriterStatistics | None:
+        """What the writer has done; None, the default, for one that does not count."""
+        return None
 
     @abstractmethod
     async def flush(self, end_of_input: bool = False) -> None:

@@ -17,6 +17,7 @@ from asyncsink.state import BufferedRequestState
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
+    from asyncsink.configured_sink import ConfiguredSink
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ def _parquet_letters(file: BinaryIO, name: str) -> Iterator[DeadLetter]:
         raise DeadLetterError(f"{name} is no complete Parquet file of dead letters; remove it ({error})") from error
 
 
-def entries_of(letters: Iterable[DeadLetter], sink: AsyncSink[Any, EntryT, Any]) -> list[EntryT]:
+def entries_of(letters: Iterable[DeadLetter], sink: ConfiguredSink[Any, Any, Any, Any]) -> list[Any]:
     """The entries in `letters`, by the sink's ``entry_serializer``, in order.
 
     :raises DeadLetterError: a letter holds an element and no entry, is of another connector, or is of a version that

@@ -11,13 +11,13 @@ from asyncsink.errors import ConfigurationError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from asyncsink.async_sink import AsyncSink
+    from asyncsink.configured_sink import ConfiguredSink
 
 logger = logging.getLogger(__name__)
 
 
 def foreach_batch(
-    sink: AsyncSink[Any, Any, Any], *, name: str | None = None, **options: Any
+    sink: ConfiguredSink[Any, Any, Any, Any], *, name: str | None = None, **options: Any
 ) -> Callable[[DataFrame, int], None]:
     """A function that writes a micro-batch: ``df.writeStream.foreachBatch(foreach_batch(HttpSink(url=...)))``.
 
@@ -54,7 +54,7 @@ def _check_name(name: str) -> None:
 class _ForeachBatch:
     """A class, since Spark Connect pickles it for the server."""
 
-    def __init__(self, sink: AsyncSink[Any, Any, Any], name: str | None, options: Mapping[str, Any]) -> None:
+    def __init__(self, sink: ConfiguredSink[Any, Any, Any, Any], name: str | None, options: Mapping[str, Any]) -> None:
         self._sink, self._name, self._options = sink, name, dict(options)
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from asyncsink.async_sink import AsyncSink
+from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import ClientCache
 from asyncsink.sink import Sink
 from asyncsink.spark.recovery import Recovered, say_once
@@ -22,7 +22,7 @@ def with_its_part(
 
     :param parallelism: how many parts there are until that is known, if Spark has told
     """
-    if not isinstance(sink, AsyncSink) or sink.config.rate_limit.kind != "fixed":
+    if not isinstance(sink, ConfiguredSink) or sink.config.rate_limit.kind != "fixed":
         return sink
     if sink.config.rate_limit.writers is not None:
         return sink
@@ -40,7 +40,7 @@ def with_its_part(
 
 def teach(clients: ClientCache, sink: Sink[Any, Any, Any, Any], recovered: Recovered | None) -> None:
     """Let new limiters of this worker start with what others have learned of the same destination."""
-    if recovered is not None and isinstance(sink, AsyncSink):
+    if recovered is not None and isinstance(sink, ConfiguredSink):
         start = _name(sink)
         known = recovered.state.learned.items()
         clients.limiters(sink.client_key).learn(
@@ -50,11 +50,11 @@ def teach(clients: ClientCache, sink: Sink[Any, Any, Any, Any], recovered: Recov
 
 def learned(clients: ClientCache, sink: Sink[Any, Any, Any, Any]) -> tuple[tuple[str, bytes], ...]:
     """What this worker's limiters have learned, by destination and scope, for the ledger."""
-    if not isinstance(sink, AsyncSink):
+    if not isinstance(sink, ConfiguredSink):
         return ()
     start, found = _name(sink), clients.limiters(sink.client_key).snapshot()
     return tuple((f"{start}{scope}", snapshot) for scope, snapshot in found.items())
 
 
-def _name(sink: AsyncSink[Any, Any, Any]) -> str:
+def _name(sink: ConfiguredSink[Any, Any, Any, Any]) -> str:
     return f"{sha256(sink.fingerprint.encode()).hexdigest()[:12]}/"

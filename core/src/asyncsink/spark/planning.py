@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pyspark.sql.types import StructType
 
-from asyncsink.async_sink import AsyncSink
+from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import Schema
 from asyncsink.errors import ConfigurationError, ConnectorLoadError
 from asyncsink.options import parse_options
@@ -88,7 +88,7 @@ def _planned(
     connector: str, sink: Sink[Any, Any, Any, Any], door: DoorOptions, struct: StructType, *, streaming: bool
 ) -> Plan:
     schema = schema_of(struct)
-    if isinstance(sink, AsyncSink):
+    if isinstance(sink, ConfiguredSink):
         if door.converter is not None:
             sink = sink.with_converter(load_object(door.converter))
         sink.converter(schema)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark import cloudpickle
 
-from asyncsink.async_sink import AsyncSink
+from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.errors import ConfigurationError
 from asyncsink.options.door import DoorOptions
 from asyncsink.options.fields import option_fields
@@ -51,7 +51,7 @@ class SinkDataSource(ConnectorDataSource):
     """
 
     format: ClassVar[str]
-    sink: ClassVar[AsyncSink[Any, Any, Any]]
+    sink: ClassVar[ConfiguredSink[Any, Any, Any, Any]]
     parallelism: ClassVar[int | None]
 
     @classmethod
@@ -66,7 +66,9 @@ class SinkDataSource(ConnectorDataSource):
         return replace(plan, run_id=option_of(self, RUN_OPTION) or plan.run_id, parallelism=self.parallelism)
 
 
-def write(sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, Any], run: str | None = None) -> None:
+def write(
+    sink: ConfiguredSink[Any, Any, Any, Any], df: DataFrame, options: Mapping[str, Any], run: str | None = None
+) -> None:
     """Write a DataFrame as one batch job; returns once every row is acknowledged, or given up for good.
 
     :param run: names the job in its rows' idempotency ids; None: a random name
@@ -78,13 +80,15 @@ def write(sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, A
     df.write.format(_registered(df.sparkSession, sink)).options(**named).mode("append").save()
 
 
-def write_stream(sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, Any]) -> DataStreamWriter:
+def write_stream(
+    sink: ConfiguredSink[Any, Any, Any, Any], df: DataFrame, options: Mapping[str, Any]
+) -> DataStreamWriter:
     """What starts the streaming query: add a checkpointLocation, a trigger, and call ``start()``; raises as `write`."""
     given = _checked(sink, df, options, streaming=True)
     return df.writeStream.format(_registered(df.sparkSession, sink)).options(**given)
 
 
-def connector_of(sink: AsyncSink[Any, Any, Any]) -> str:
+def connector_of(sink: ConfiguredSink[Any, Any, Any, Any]) -> str:
     """The installed connector that the sink's class belongs to, or else a name made of the class's."""
     kind = type(sink)
     path, package = f"{kind.__module__}:{kind.__qualname__}", kind.__module__.partition(".")[0]
@@ -97,7 +101,7 @@ def connector_of(sink: AsyncSink[Any, Any, Any]) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", re.sub(r"\W|_", "", kind.__name__, flags=re.ASCII)).lower() or "sink"
 
 
-def _registered(session: SparkSession, sink: AsyncSink[Any, Any, Any]) -> str:
+def _registered(session: SparkSession, sink: ConfiguredSink[Any, Any, Any, Any]) -> str:
     """Make the sink known to the session, and return its format. Again under the same name, it does no harm."""
     connector = connector_of(sink)
     name = f"asyncsink.{connector}.{_fingerprint(sink)}"
@@ -110,7 +114,7 @@ def _registered(session: SparkSession, sink: AsyncSink[Any, Any, Any]) -> str:
     return name
 
 
-def _fingerprint(sink: AsyncSink[Any, Any, Any]) -> str:
+def _fingerprint(sink: ConfiguredSink[Any, Any, Any, Any]) -> str:
     """Tells sinks of this process apart by all that they hold. Keyed: plans show it, and it must not give away secrets.
 
     :raises ConfigurationError: the sink cannot be pickled
@@ -149,7 +153,7 @@ def _as_text(value: Any) -> str:
 
 
 def _checked(
-    sink: AsyncSink[Any, Any, Any], df: DataFrame, options: Mapping[str, Any], *, streaming: bool
+    sink: ConfiguredSink[Any, Any, Any, Any], df: DataFrame, options: Mapping[str, Any], *, streaming: bool
 ) -> dict[str, str]:
     """What to tell Spark. What the planner would refuse is refused here, as a program can catch what is raised here."""
     from asyncsink.spark.planning import plan_sink

@@ -1,4 +1,4 @@
-"""How a task uses a writer: rows in, counts and state out. An AsyncSinkWriter does it in bulk, any other row by row."""
+"""How a task uses a writer: rows in, counts and state out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from asyncsink.ledger import KeptState
 from asyncsink.metrics import Metrics
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
-from asyncsink.writer import AsyncSinkWriter, WriterStatistics
 
 
 async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[pa.RecordBatch]) -> int:
@@ -22,11 +21,7 @@ async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[p
     sequence = 0
     async for batch in batches:
         rows = normalise(batch)
-        if isinstance(writer, AsyncSinkWriter):
-            await writer.write_batch(rows, WriteContext(sequence=sequence))
-        else:
-            for number, row in enumerate(rows.to_pylist(), sequence):
-                await writer.write(row, WriteContext(sequence=number))
+        await writer.write_batch(rows, WriteContext(sequence=sequence))
         sequence += rows.num_rows
     return sequence
 
@@ -72,7 +67,7 @@ def _is_empty(state: Any) -> bool:
 
 def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> dict[str, Any]:
     """The counts of a flushed writer, as a commit message has them; one without statistics has stored its rows."""
-    told = _statistics(writer)
+    told = writer.statistics()
     if told is None:
         return {"rows": rows}
     times = metrics.snapshot().get("requestTimeSeconds")
@@ -90,10 +85,3 @@ def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> d
         "request_p50_s": None if times is None else times.quantile(0.5),
         "request_p99_s": None if times is None else times.quantile(0.99),
     }
-
-
-def _statistics(writer: SinkWriter[Any, Any, Any]) -> WriterStatistics | None:
-    """What a writer counts, if it has the method of AsyncSinkWriter for it."""
-    statistics = getattr(writer, "statistics", None)
-    told = statistics() if callable(statistics) else None
-    return told if isinstance(told, WriterStatistics) else None

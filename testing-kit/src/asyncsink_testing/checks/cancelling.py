@@ -128,9 +128,10 @@ async def _judge(run: _Run) -> None:
 
 
 async def _judge_counts(run: _Run) -> None:
-    if not hasattr(run.writer, "statistics"):
+    counts = run.writer.statistics()
+    if counts is None:
         return
-    acknowledged = run.writer.statistics().acknowledged
+    acknowledged = counts.acknowledged
     stored = len(await run.trial.destination.received())
     if acknowledged > stored:
         run.trial.fail(

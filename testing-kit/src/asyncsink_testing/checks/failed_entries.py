@@ -116,10 +116,11 @@ async def poison_dropped(trial: Trial) -> None:
     _not_stored(trial, poisoned, delivery.ids)
     if Fault.POISONED in trial.destination.supported:
         _refused_once(trial, poisoned, delivery.requests or ())
-    if hasattr(delivery.writer, "statistics") and delivery.writer.statistics().dropped != len(poisoned):
+    counts = delivery.writer and delivery.writer.statistics()
+    if counts is not None and counts.dropped != len(poisoned):
         trial.fail(
             f"{len(poisoned)} rows were refused and dropped, and statistics().dropped is "
-            f"{delivery.writer.statistics().dropped}: nobody would learn of the others"
+            f"{counts.dropped}: nobody would learn of the others"
         )
 
 
