@@ -61,11 +61,17 @@ class Outside:
     def __init__(self, folder: Path) -> None:
         self._checkpoint = folder / "checkpoint"
         self._rows: list[dict[str, Any]] = []
-        target = Target("toy", ("at-least-once",), "toy", lambda endpoint, guarantee: {}, self._stored)
-        self.progress = Progress(target, folder)
+        self.progress = Progress(self, folder)
 
-    def _stored(self, folder: Path, position: int) -> tuple[list[dict[str, Any]], int]:
-        return self._rows[position:], len(self._rows)
+    def fresh(self) -> list[dict[str, Any]]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    def everything(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
 
     def mark(self, kind: str, batch: int) -> None:
         (self._checkpoint / kind).mkdir(parents=True, exist_ok=True)

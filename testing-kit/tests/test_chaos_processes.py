@@ -18,7 +18,7 @@ import pytest
 
 from asyncsink_testing.chaos import ChaosError, processes
 from asyncsink_testing.chaos.__main__ import main
-from asyncsink_testing.chaos.log import open_log, read_log
+from asyncsink_testing.chaos.log import LogReader, open_log, read_log
 from asyncsink_testing.chaos.programs import Destination, Program
 from asyncsink_testing.chaos.source import row
 
@@ -85,8 +85,9 @@ def test_the_daemons_of_a_killed_driver_are_left_to_notice_and_end_with_its_sess
     with daemon("pyspark.daemon", "pyspark.worker", new_session=True) as (process, worker):
         assert not processes.kill_driver(process.pid)
         assert {process.pid, worker} <= {each.pid for each in processes.processes()}
-        processes.kill_session(process.pid)
+        assert processes.kill_session(process.pid)
         process.wait()
+        assert not processes.kill_session(process.pid)
         assert not {process.pid, worker} & {each.pid for each in processes.processes()}
 
 
@@ -101,6 +102,17 @@ def test_the_log_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
         log.write(b'[{"id": 3}]\n[{"id"')
         second, _ = read_log(tmp_path, position)
     assert (first, second) == ([{"id": 1}, {"id": 2}], [{"id": 3}])
+
+
+def test_a_reader_of_the_log_gives_each_row_once_and_in_the_end_all(tmp_path: Path) -> None:
+    reader = LogReader(tmp_path)
+    seen = [reader.fresh()]
+    with open_log(tmp_path) as log:
+        for number in (1, 2):
+            log.write(b'[{"id": %d}]\n' % number)
+            seen.append(reader.fresh())
+    assert seen == [[], [{"id": 1}], [{"id": 2}]]
+    assert reader.everything() == [{"id": 1}, {"id": 2}]
 
 
 def test_a_line_that_a_kill_has_cut_short_is_taken_away(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 from asyncsink_testing.chaos.errors import ChaosError
 from asyncsink_testing.chaos.outcome import Hit, Outcome, account
-from asyncsink_testing.chaos.processes import kill, kill_driver, python_processes
+from asyncsink_testing.chaos.processes import kill, kill_driver, kill_session, python_processes
 from asyncsink_testing.chaos.programs import Destination, Driver
 from asyncsink_testing.chaos.progress import Moment, Progress
 from asyncsink_testing.chaos.schedule import Aim, Kill
@@ -41,7 +42,8 @@ class Campaign:
         self._random = Random(seed)
         self._kills = tuple(kills)
         self._source = Source(folder / "source")
-        self._progress = Progress(target, folder)
+        self._reader = target.reader(folder)
+        self._progress = Progress(self._reader, folder)
         self._hits: list[Hit] = []
         self._started_s = time.monotonic()
         self._destination: Destination
@@ -52,17 +54,17 @@ class Campaign:
 
         :raises ChaosError: the query did not recover, or no kill hit what it was meant for
         """
-        with Destination(self._target.service, self._folder) as self._destination:
+        with closing(self._reader), Destination(self._target.service, self._folder) as self._destination:
             self._destination.start()
             options = self._target.options(self._destination.endpoint(), self._guarantee)
-            with Driver(self._folder, self._target.name, options) as self._driver:
+            with Driver(self._folder, self._target.name, options, self._target.columns) as self._driver:
                 self._start_driver()
                 for each in self._kills:
                     self._carry_out(each)
                 self._recovered()
                 restarts = f"{self._driver.starts} starts of the driver, {self._driver.failures()} queries that failed"
                 self._say(f"{self._source.files} micro-batches, {restarts}")
-        stored, _ = self._target.stored(self._folder, 0)
+            stored = self._reader.everything()
         return account(self._target.name, self._guarantee, self._hits, self._source.expected, stored)
 
     def _start_driver(self) -> None:
@@ -140,7 +142,10 @@ class Campaign:
         return python_processes(planned.victim, self._driver.pid)
 
     def _kill(self, planned: Kill, pid: int) -> bool:
-        return kill_driver(pid) if planned.victim == "driver" else kill(pid)
+        if planned.victim == "driver":
+            return kill_driver(pid)
+        # A destination may be several processes.
+        return kill_session(pid) if planned.victim == "destination" else kill(pid)
 
     def _help_up(self, planned: Kill) -> None:
         """Start again what Spark cannot."""

@@ -62,7 +62,8 @@ def _session() -> Any:
 def _started(session: Any, folder: Path, job: dict[str, Any], partitions: int) -> Any:
     logger.warning("a query starts, with %d partitions", partitions)
     rows = session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(folder / "source"))
-    writer = rows.repartition(partitions).writeStream.format(job["format"]).options(**job["options"])
+    sent = rows.repartition(partitions).selectExpr(*job["columns"])
+    writer = sent.writeStream.format(job["format"]).options(**job["options"])
     return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
 
 

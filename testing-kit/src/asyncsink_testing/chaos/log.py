@@ -33,3 +33,21 @@ def read_log(folder: Path, position: int = 0) -> tuple[list[Row], int]:
     fresh = fresh[: fresh.rfind(b"\n") + 1]
     rows: list[Row] = [each for line in fresh.splitlines() for each in json.loads(line)]
     return rows, position + len(fresh)
+
+
+class LogReader:
+    """Reads the log of a run's folder, on and on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._position = 0
+
+    def fresh(self) -> list[Row]:
+        rows, self._position = read_log(self._folder, self._position)
+        return rows
+
+    def everything(self) -> list[Row]:
+        return read_log(self._folder)[0]
+
+    def close(self) -> None:
+        """Keeps nothing open."""

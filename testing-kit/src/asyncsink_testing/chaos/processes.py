@@ -101,12 +101,17 @@ def kill_driver(driver: int) -> bool:
     return sum(kill(pid) for pid in members) > 0
 
 
-def kill_session(session: int) -> None:
-    """SIGKILL to all of a session: Spark's daemons are in process groups of their own, and in the driver's session."""
+def kill_session(session: int) -> bool:
+    """SIGKILL to all of a session: Spark's daemons are in process groups of their own, and in the driver's session.
+
+    :returns: whether there was anything to kill
+    """
+    killed = False
     while members := [each.pid for each in processes() if each.session == session]:
-        for pid in members:
-            kill(pid)
+        # All of them, whatever came of the first.
+        killed = any([kill(pid) for pid in members]) or killed
         _reap(members)
+    return killed
 
 
 def _reap(pids: list[int]) -> None:

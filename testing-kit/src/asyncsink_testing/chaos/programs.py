@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -105,11 +105,18 @@ class Destination(Program):
 
 
 class Driver(Program):
-    """Spark's driver with its JVM and the Python processes of both."""
+    """Spark's driver with its JVM and the Python processes of both.
 
-    def __init__(self, folder: Path, connector: str, options: Mapping[str, str]) -> None:
+    :param columns: what is sent to the connector, as SQL expressions over the columns of the source
+    """
+
+    def __init__(self, folder: Path, connector: str, options: Mapping[str, str], columns: Sequence[str]) -> None:
         super().__init__("asyncsink_testing.chaos.driver", folder)
-        self._job: dict[str, Any] = {"format": f"asyncsink.{connector}", "options": dict(options)}
+        self._job: dict[str, Any] = {
+            "format": f"asyncsink.{connector}",
+            "options": dict(options),
+            "columns": list(columns),
+        }
         self._file = folder / "job.json"
 
     def start_with(self, seed: int) -> None:

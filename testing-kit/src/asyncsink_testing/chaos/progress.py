@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from asyncsink_testing.chaos.source import ROWS, batch_of
-from asyncsink_testing.chaos.targets import Target
+from asyncsink_testing.chaos.targets import Reader
 
 Moment = Literal["planning", "write", "commit", "replay", "between"]
 """``planning``: the micro-batch stands in the checkpoint, and none of its rows has arrived; ``write``: some have;
@@ -16,18 +16,16 @@ Moment = Literal["planning", "write", "commit", "replay", "between"]
 
 
 class Progress:
-    """Of the query with this checkpoint, whose rows arrive at this target."""
+    """Of the query whose checkpoint lies in this folder, and whose rows arrive where this reader reads."""
 
-    def __init__(self, target: Target, folder: Path) -> None:
-        self._target, self._folder = target, folder
-        self._position = 0
+    def __init__(self, reader: Reader, folder: Path) -> None:
+        self._reader, self._folder = reader, folder
         self._arrived: dict[int, set[int]] = defaultdict(set)
         self._hit: set[int] = set()
 
     def look(self) -> None:
         """Take note of the rows that have arrived since the last look."""
-        rows, self._position = self._target.stored(self._folder, self._position)
-        for row in rows:
+        for row in self._reader.fresh():
             self._arrived[batch_of(row["id"])].add(row["id"])
 
     def arrived(self, batch: int) -> int:

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from asyncsink_testing.chaos.log import read_log
+from asyncsink_testing.chaos.kafka_log import TOPIC, KafkaReader
+from asyncsink_testing.chaos.log import LogReader
 from asyncsink_testing.chaos.source import Row
 
 AT_LEAST_ONCE = "at-least-once"
 EXACTLY_ONCE = "exactly-once"
+
+
+class Reader(Protocol):
+    """Reads what stands in the destination, without the connector's client."""
+
+    def fresh(self) -> list[Row]:
+        """The rows that have come to stand there since the last call; soon, and without waiting for any."""
+
+    def everything(self) -> list[Row]:
+        """All rows, each as often as it stands there. The destination runs, and nobody writes any more."""
+
+    def close(self) -> None:
+        """Let go of what it reads from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +37,16 @@ class Target:
         back to that endpoint when it is started again, keeps what it has stored, and ends with its stdin
     :param options: those of ``format("asyncsink.<name>")``, by endpoint and guarantee; requests of few rows, so that a
         write can be hit half way
-    :param stored: the rows that stand in the destination beyond a position, and the position behind them; read
-        without the connector's client
+    :param reader: makes what reads the rows back, by the run's folder, in which there may be nothing yet
+    :param columns: what the sink is sent, as SQL expressions over the columns of the source
     """
 
     name: str
     guarantees: tuple[str, ...]
     service: str
     options: Callable[[str, str], Mapping[str, str]]
-    stored: Callable[[Path, int], tuple[list[Row], int]]
+    reader: Callable[[Path], Reader]
+    columns: tuple[str, ...] = ("*",)
 
 
 def _http_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
@@ -45,8 +61,34 @@ def _http_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
     }
 
 
+def _kafka_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    return {
+        "kafka.bootstrap.servers": endpoint,
+        "topic": TOPIC,
+        "maxBatchSize": "5",
+        "maxTimeInBuffer": "5ms",
+        "retry.initialBackoff": "10ms",
+        "retry.maxBackoff": "200ms",
+        # A broker that is killed must not be waited for longer than it takes to start again.
+        "requestTimeout": "5s",
+        # One that runs takes a micro-batch within milliseconds, which would leave no time to hit it half way.
+        "rateLimit.recordsPerSecond": "500",
+        "rateLimit.burst": "5",
+    }
+
+
 TARGETS: Mapping[str, Target] = {
     each.name: each
-    for each in (Target("http", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.http_service", _http_options, read_log),)
+    for each in (
+        Target("http", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.http_service", _http_options, LogReader),
+        Target(
+            "kafka",
+            (AT_LEAST_ONCE,),
+            "asyncsink_testing.chaos.kafka_service",
+            _kafka_options,
+            KafkaReader,
+            ("CAST(id AS STRING) AS key", "to_json(struct(*)) AS value"),
+        ),
+    )
 }
 """By name."""

@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from asyncsink_testing.kafka.unavailable import KafkaUnavailable
+
 ARTIFACTS = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -31,16 +33,12 @@ _DEPENDENCY = """
     </dependency>"""
 
 
-class SparkJarsError(Exception):
-    """The jars are not there and cannot be fetched; the message says what is missing."""
-
-
 def spark_kafka_jars() -> list[Path]:
     """The jars for ``spark.jars``; from the user's cache, or fetched into it.
 
     It may be called by several processes at once: the folder appears as a whole.
 
-    :raises SparkJarsError: there is no Maven, or it could not fetch them
+    :raises KafkaUnavailable: there is no Maven, or it could not fetch them
     """
     folder = _cache() / f"spark-kafka-{ARTIFACTS[0].rpartition(':')[2]}"
     if not folder.exists():
@@ -68,7 +66,9 @@ def _fetch(draft: Path) -> None:
     """Copy the jars into ``draft/jars``."""
     maven = shutil.which("mvn")
     if maven is None:
-        raise SparkJarsError(f"Spark's Kafka sink needs {', '.join(ARTIFACTS)}; put Maven (mvn) on PATH to fetch them")
+        raise KafkaUnavailable(
+            f"Spark's Kafka sink needs {', '.join(ARTIFACTS)}; put Maven (mvn) on PATH to fetch them"
+        )
     (draft / "pom.xml").write_text(_project(), encoding="utf-8")
     command = [maven, "-B", "-q", "-f", str(draft / "pom.xml"), "dependency:copy-dependencies"]
     answer = subprocess.run(
@@ -77,7 +77,7 @@ def _fetch(draft: Path) -> None:
     found = sorted(each.name for each in (draft / "jars").glob("*.jar"))
     if answer.returncode or len(found) != len(ARTIFACTS):
         told = (answer.stdout + answer.stderr).strip()[-2000:]
-        raise SparkJarsError(f"Maven has fetched {found} of {', '.join(ARTIFACTS)}; it ended with:\n{told}")
+        raise KafkaUnavailable(f"Maven has fetched {found} of {', '.join(ARTIFACTS)}; it ended with:\n{told}")
 
 
 def _project() -> str:

@@ -1,0 +1,96 @@
+"""The topic of a run, read back with confluent-kafka: what stands in a log that a broker keeps."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from asyncsink_testing.chaos.errors import ChaosError
+from asyncsink_testing.chaos.source import Row
+
+TOPIC = "rows"
+PARTITIONS = 3
+
+_READ_S = 60.0
+_WATERMARKS_S = 20.0
+_MOST = 10_000
+"""Messages that are taken at a time."""
+
+_SETTINGS = {
+    "group.id": "asyncsink-chaos",
+    "enable.auto.commit": False,
+    # What a broker had not kept when it was killed leaves a position behind the end of its log.
+    "auto.offset.reset": "earliest",
+    "fetch.error.backoff.ms": 20,
+    "fetch.wait.max.ms": 50,
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 100,
+    # That the broker is gone is what the run is about.
+    "log_level": 0,
+}
+
+
+class KafkaReader:
+    """Reads the topic of a run's folder, on and on, from the moment at which the broker has come to listen."""
+
+    def __init__(self, folder: Path) -> None:
+        self._endpoint = folder / "endpoint"
+        self._consumer: Any = None
+
+    def fresh(self) -> list[Row]:
+        if self._consumer is None:
+            if not self._endpoint.exists():
+                return []
+            self._consumer = _consumer(self._endpoint.read_text())
+            self._consumer.assign(_partitions(0))
+        return [_row(each) for each in self._consumer.consume(_MOST, timeout=0.0) if each.error() is None]
+
+    def everything(self) -> list[Row]:
+        """:raises ChaosError: the broker does not let all be read that it says it has"""
+        consumer = _consumer(self._endpoint.read_text())
+        try:
+            return list(_to_the_end(consumer))
+        finally:
+            consumer.close()
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+
+
+def _consumer(bootstrap: str) -> Any:
+    from confluent_kafka import Consumer
+
+    return Consumer({**_SETTINGS, "bootstrap.servers": bootstrap})
+
+
+def _partitions(offset: int) -> list[Any]:
+    from confluent_kafka import TopicPartition
+
+    return [TopicPartition(TOPIC, partition, offset) for partition in range(PARTITIONS)]
+
+
+def _to_the_end(consumer: Any) -> Iterator[Row]:
+    """The rows up to where the partitions end now."""
+    ends = [consumer.get_watermark_offsets(each, timeout=_WATERMARKS_S)[1] for each in _partitions(0)]
+    consumer.assign(_partitions(0))
+    deadline_s = time.monotonic() + _READ_S
+    # The position in a partition of which nothing has been read is a negative number.
+    while any(max(each.offset, 0) < end for each, end in zip(consumer.position(_partitions(0)), ends, strict=True)):
+        if time.monotonic() > deadline_s:
+            raise ChaosError(f"in {_READ_S:g} s topic {TOPIC!r} could not be read up to its offsets {ends}")
+        for message in consumer.consume(_MOST, timeout=0.1):
+            if message.error() is None and message.offset() < ends[message.partition()]:
+                yield _row(message)
+
+
+def _row(message: Any) -> Row:
+    """What the message holds; a row that no source has, if that is none."""
+    try:
+        row = json.loads(message.value())
+    except (TypeError, ValueError):
+        row = None
+    return row if isinstance(row, dict) else {"id": None}
