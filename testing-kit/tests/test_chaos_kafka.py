@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -18,7 +17,7 @@ from asyncsink_testing.kafka import MockCluster
 
 SOON_S = 20.0
 
-Store = Callable[[list[Row]], None]
+Store = Callable[[Sequence[Row | bytes]], None]
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def cluster() -> Iterator[MockCluster]:
 def store(cluster: MockCluster) -> Store:
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 0})
 
-    def put(rows: list[Any]) -> None:
+    def put(rows: Sequence[Row | bytes]) -> None:
         for each in rows:
             producer.produce(TOPIC, each if isinstance(each, bytes) else json.dumps(each), str(each))
         assert producer.flush(SOON_S) == 0

@@ -108,8 +108,7 @@ def kill_session(session: int) -> bool:
     """
     killed = False
     while members := [each.pid for each in processes() if each.session == session]:
-        # All of them, whatever came of the first.
-        killed = any([kill(pid) for pid in members]) or killed
+        killed = sum(map(kill, members)) > 0 or killed
         _reap(members)
     return killed
 
