@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from asyncsink_testing.kafka.cluster import KafkaBroker, KafkaCluster
+from asyncsink_testing.kafka.listeners import Sasl, Tls
 from asyncsink_testing.kafka.mock import MockCluster
 from asyncsink_testing.kafka.unavailable import KafkaUnavailable
 
-__all__ = ["KafkaUnavailable", "MockCluster"]
+__all__ = ["KafkaBroker", "KafkaCluster", "KafkaUnavailable", "MockCluster", "Sasl", "Tls"]

@@ -1,0 +1,201 @@
+"""Real brokers, without containers: Apache Kafka in KRaft mode on this machine's Java."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from asyncsink_testing.kafka.listeners import PLAINTEXT, Sasl, Tls, listener_properties
+from asyncsink_testing.kafka.node import BrokerNode
+from asyncsink_testing.kafka.ports import HOST, free_ports
+
+_CONTROLLER = "CONTROLLER"
+_QUICK = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    # One that was killed is let in again when the session of its former life has ended.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "background.threads": "2",
+    "log.cleaner.enable": "false",
+}
+
+
+class KafkaCluster:
+    """Brokers that run while this is entered, each one controller too, and no longer than this process.
+
+    A listener for PLAINTEXT is always there: by it the brokers speak with each other, and tests look at what is stored.
+    Starting takes about three seconds for one broker. The first start of all fetches Kafka.
+
+    :param brokers: 1 or 3; their numbers begin with 1
+    :param listeners: the others: of SSL, SASL_PLAINTEXT, SASL_SSL
+    :param properties: any of the broker's, over those that make it quick
+    :param jvm_options: in place of a small heap
+    :param folder: for settings and data, and kept; by default a temporary one
+    :raises KafkaUnavailable: on entering: no Java, or no Maven to fetch Kafka with
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        listeners: Sequence[str] = (),
+        tls: Tls | None = None,
+        sasl: Sasl | None = None,
+        properties: Mapping[str, str] | None = None,
+        jvm_options: Sequence[str] = ("-Xmx384m", "-Xms384m"),
+        folder: Path | None = None,
+    ) -> None:
+        self._count, self._protocols = brokers, [PLAINTEXT, *(each for each in listeners if each != PLAINTEXT)]
+        self._tls, self._sasl, self._given = tls, sasl, dict(properties or {})
+        self._jvm_options, self._kept = list(jvm_options), folder
+        self._folder = Path()
+        self._nodes: dict[int, BrokerNode] = {}
+
+    def __enter__(self) -> Self:
+        self._folder = self._kept or Path(tempfile.mkdtemp(prefix="asyncsink-kafka-"))
+        try:
+            self._nodes = {node.number: node for node in self._make()}
+            cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+            scram_users = self._sasl.scram_users() if self._sasl is not None else []
+            for node in self._nodes.values():
+                node.format(cluster_id, scram_users)
+            for node in self._nodes.values():
+                node.launch()
+            for node in self._nodes.values():
+                node.wait_until_ready()
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    @property
+    def bootstrap(self) -> str:
+        """The servers of the PLAINTEXT listeners."""
+        return self.bootstrap_of(PLAINTEXT)
+
+    def bootstrap_of(self, protocol: str) -> str:
+        """The servers of the listeners that speak this protocol."""
+        return ",".join(f"{HOST}:{node.ports[protocol]}" for node in self._nodes.values())
+
+    def kill(self, broker: int = 1) -> None:
+        """SIGKILL to one broker."""
+        self._nodes[broker].kill()
+
+    def stop(self, broker: int = 1) -> None:
+        """End one broker in order."""
+        self._nodes[broker].stop()
+
+    def start(self, broker: int = 1) -> None:
+        """Start one broker again, on the same ports and data, and return when it answers."""
+        self._nodes[broker].launch()
+        self._nodes[broker].wait_until_ready()
+
+    def pause(self, broker: int = 1) -> None:
+        """Let one broker hang: its connections stay, and nothing answers."""
+        self._nodes[broker].pause()
+
+    def resume(self, broker: int = 1) -> None:
+        """Let a broker that was paused go on."""
+        self._nodes[broker].resume()
+
+    def pid(self, broker: int = 1) -> int | None:
+        """The process of one broker, while it runs."""
+        return self._nodes[broker].pid
+
+    def log(self, broker: int = 1) -> str:
+        """What one broker has said, from WARN up."""
+        return self._nodes[broker].log()
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replicas: int | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a topic, by default with a replica on every broker."""
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        topic = NewTopic(name, partitions, replicas or self._count, config=dict(config or {}))
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        client.create_topics([topic])[name].result(30)
+
+    def _make(self) -> list[BrokerNode]:
+        count, width = self._count, len(self._protocols) + 1
+        free = free_ports(count * width)
+        ports = [
+            dict(zip([*self._protocols, _CONTROLLER], free[at * width : (at + 1) * width], strict=True))
+            for at in range(count)
+        ]
+        voters = ",".join(f"{at + 1}@{HOST}:{each[_CONTROLLER]}" for at, each in enumerate(ports))
+        return [self._node(at + 1, each, voters) for at, each in enumerate(ports)]
+
+    def _node(self, number: int, ports: Mapping[str, int], voters: str) -> BrokerNode:
+        folder = self._folder / f"broker-{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        addresses = {name: f"{name}://{HOST}:{port}" for name, port in ports.items()}
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": str(number),
+            "controller.quorum.voters": voters,
+            "controller.listener.names": _CONTROLLER,
+            "listeners": ",".join(addresses.values()),
+            "advertised.listeners": ",".join(addresses[each] for each in self._protocols),
+            "listener.security.protocol.map": ",".join(
+                [f"{_CONTROLLER}:{PLAINTEXT}", *(f"{each}:{each}" for each in self._protocols)]
+            ),
+            "inter.broker.listener.name": PLAINTEXT,
+            "log.dirs": str(folder / "data"),
+            **_QUICK,
+            **listener_properties(self._protocols, self._tls, self._sasl, folder),
+            **self._given,
+        }
+        return BrokerNode(number, ports, properties, folder, self._jvm_options)
+
+    def _leave(self) -> None:
+        for node in self._nodes.values():
+            node.kill()
+        if self._kept is None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class KafkaBroker(KafkaCluster):
+    """A cluster of one."""
+
+    def __init__(
+        self,
+        *,
+        listeners: Sequence[str] = (),
+        tls: Tls | None = None,
+        sasl: Sasl | None = None,
+        properties: Mapping[str, str] | None = None,
+        jvm_options: Sequence[str] = ("-Xmx384m", "-Xms384m"),
+        folder: Path | None = None,
+    ) -> None:
+        super().__init__(
+            1,
+            listeners=listeners,
+            tls=tls,
+            sasl=sasl,
+            properties=properties,
+            jvm_options=jvm_options,
+            folder=folder,
+        )
