@@ -362,3 +362,20 @@ def test_a_slip_in_the_doors_own_option_is_known_too(key: str) -> None:
 
 def test_the_doors_own_option_is_never_its_own_remedy() -> None:
     assert "allowComplete" not in message({"url": "u", "allowcomplete": "true"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatedOptions(ConnectorOptions):
+    brokers: str = option(doc="Where to begin.")
+
+    @classmethod
+    def translated(cls, options: Mapping[str, str]) -> Mapping[str, str]:
+        names = {"old.brokers": "brokers", "old.speed": "maxSpeed"}
+        return {names.get(name, name): text.removeprefix("old:") for name, text in options.items()}
+
+
+@pytest.mark.parametrize("sections", [(TranslatedOptions, OtherOptions), (OtherOptions, TranslatedOptions)])
+def test_a_section_translates_what_it_and_others_read(sections: tuple[type[ConnectorOptions], ...]) -> None:
+    read = parse_options({"old.brokers": "old:here", "old.speed": "7"}, *sections)
+    assert sorted(map(repr, read)) == ["OtherOptions(max_speed=7)", "TranslatedOptions(brokers='here')"]
+    assert TranslatedOptions.from_options({"old.brokers": "there"}).brokers == "there"

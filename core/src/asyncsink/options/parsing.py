@@ -43,6 +43,8 @@ def parse_options(options: Mapping[str, str], *sections: type[ConnectorOptions])
     :raises ConfigurationError: an option is unknown, missing, unreadable, given twice with different values, or breaks
         a rule of its section; names the option and the remedy, and no secret
     """
+    for section in sections:
+        options = section.translated(options)
     known = _known(sections)
     given = {section: _Given() for section in sections}
     for key, text in options.items():

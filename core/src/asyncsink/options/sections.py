@@ -56,6 +56,17 @@ class ConnectorOptions:
         return own
 
     @classmethod
+    def translated(cls, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The strings of a user with names from elsewhere turned into those of this connector and of its writer.
+
+        Called before the options are read, for what an alias cannot say: where values change, too, or one name sets
+        two options. By default nothing changes.
+
+        :raises ConfigurationError: a value cannot be read, or contradicts another one
+        """
+        return options
+
+    @classmethod
     def describe(cls) -> tuple[OptionInfo, ...]:
         """A row for each option, in order, as the reference shows them."""
         return tuple(option.info() for option in option_fields(cls))
