@@ -1,0 +1,212 @@
+"""Where records go, and how: brokers, topics, partitions, acknowledgements, compression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from asyncsink.errors import ConfigurationError
+from asyncsink.options import ConnectorOptions, did_you_mean, folded, option
+
+PARTITIONERS = ("murmur2", "sticky", "round-robin", "fixed")
+
+# org.apache.kafka.common.internals.Topic: what a broker takes for a topic's name.
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+# Java's clients allow the name of a listener before the host.
+_BROKER = re.compile(r"(?:[A-Za-z0-9_]+://)?(?P<host>\[[0-9a-fA-F:.%]+\]|[^\s:/@,\[\]]+)(?::(?P<port>\d{1,5}))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DestinationOptions(ConnectorOptions):
+    """Brokers, topics and what is asked of them."""
+
+    bootstrap_servers: str = option(
+        doc="Brokers to begin with, as host:port, separated by commas; the others are found by them.",
+        aliases=["kafka.bootstrap.servers", "properties.bootstrap.servers"],
+    )
+    topic: str | None = option(
+        None, doc="The topic of every row, even of one whose column topic names another; without it the column decides."
+    )
+    topics: str | None = option(
+        None, doc="Topics that rows may name, separated by commas; a row for another one is rejected."
+    )
+    topic_pattern: str | None = option(
+        None, doc="Regular expression for the whole name of topics that rows may name; any other row is rejected."
+    )
+    include_headers: bool | None = option(
+        None, doc="Whether the column headers is sent. By default it is, where there is one."
+    )
+    partitioner: str = option(
+        "murmur2",
+        doc="Partition of a row that names none: murmur2 by its key as Java does, and sticky without one; sticky fills "
+        "a batch before it turns to the next partition; round-robin takes one row after the other; fixed gives each "
+        "task one partition; or a Partitioner of your own as package.module:Class.",
+        aliases=["sink.partitioner"],
+    )
+    acks: Literal["all", "-1", "1", "0"] = option(
+        "all", doc="Who must have a record before it counts as stored: all (or -1) replicas in sync, 1 leader, or none."
+    )
+    enable_idempotence: bool | None = option(
+        None,
+        doc="Whether brokers leave out what a repeated request would store twice. By default they do with acks=all.",
+    )
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = option("none", doc="Compression of record batches.")
+    compression_level: int | None = option(
+        None, doc="Level of gzip, lz4 or zstd: more for smaller batches, less for speed. By default the codec's own."
+    )
+    batch_size_in_bytes: int = option(
+        900_000,
+        doc="Bytes at which a record batch of one partition is full, before compression; a larger record has a batch "
+        "of its own. Kafka's batch.size.",
+        unit="bytes",
+    )
+    delivery_guarantee: Literal["at-least-once", "none"] = option(
+        "at-least-once",
+        doc="at-least-once fails the task while a row is not stored; none lets acks=0 lose rows.",
+        aliases=["sink.delivery-guarantee"],
+    )
+    client_id: str | None = option(None, doc="Name of this client in the logs and quotas of the brokers.")
+    max_block_s: float = option(
+        60.0, doc="Time for learning the partitions of a topic, after which its rows are rejected.", unit="s"
+    )
+    metadata_max_age_s: float = option(
+        300.0, doc="Time after which partitions and leaders are asked for again though nothing has failed.", unit="s"
+    )
+    connections_max_idle_s: float = option(
+        540.0, doc="Time after which a connection without requests is closed; inf for never.", unit="s"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bootstrap_servers", _brokers(self.bootstrap_servers))
+        if self.acks == "-1":
+            object.__setattr__(self, "acks", "all")
+        self._check_topics()
+        object.__setattr__(self, "partitioner", checked_partitioner(self.partitioner))
+        self._check_guarantee()
+        self._check_sizes()
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether the producer is: as asked, else as Java does it, wherever acks allow."""
+        return self.acks == "all" if self.enable_idempotence is None else self.enable_idempotence
+
+    @property
+    def allowed(self) -> Callable[[str], bool] | None:
+        """Whether rows may name a topic; None where they may name every one."""
+        if self.topics is None and self.topic_pattern is None:
+            return None
+        return self._allows
+
+    @cached_property
+    def _allow_list(self) -> frozenset[str]:
+        return frozenset(_split(self.topics or ""))
+
+    def _allows(self, topic: str) -> bool:
+        if topic in self._allow_list:
+            return True
+        return self.topic_pattern is not None and re.fullmatch(self.topic_pattern, topic) is not None
+
+    def _check_topics(self) -> None:
+        if self.topic is not None:
+            check_topic("topic", self.topic)
+        if self.topics is not None:
+            names = _split(self.topics)
+            if not names:
+                raise ConfigurationError(
+                    "option 'topics' = '' names no topic; leave it out, or write topics=orders,events"
+                )
+            for name in names:
+                check_topic("topics", name)
+        if self.topic_pattern is not None:
+            try:
+                re.compile(self.topic_pattern)
+            except re.error as error:
+                raise ConfigurationError(
+                    f"option 'topicPattern' = {self.topic_pattern!r} is no regular expression: {error}; write for "
+                    r"example orders\..*"
+                ) from None
+        if self.topic is not None and self.allowed is not None and not self._allows(self.topic):
+            raise ConfigurationError(
+                f"option 'topic' = {self.topic!r} is not among the topics that 'topics' and 'topicPattern' allow; add "
+                "it there, or leave these two out"
+            )
+
+    def _check_guarantee(self) -> None:
+        if self.acks == "0" and self.delivery_guarantee == "at-least-once":
+            raise ConfigurationError(
+                "option 'acks' = '0' tells nobody whether a row is stored, which 'deliveryGuarantee' = 'at-least-once' "
+                "needs to know; leave acks out, or set deliveryGuarantee=none"
+            )
+        if self.enable_idempotence and self.acks != "all":
+            raise ConfigurationError(
+                f"option 'enableIdempotence' = true needs 'acks' = 'all', and it is {self.acks!r}; leave one of them out"
+            )
+
+    def _check_sizes(self) -> None:
+        if self.compression_level is not None and self.compression in ("none", "snappy"):
+            raise ConfigurationError(
+                f"option 'compressionLevel' = {self.compression_level} is of gzip, lz4 and zstd, and 'compression' = "
+                f"{self.compression!r}; leave it out, or choose one of these"
+            )
+        for name, value, example in (
+            ("batchSizeInBytes", self.batch_size_in_bytes, "900000"),
+            ("maxBlock", self.max_block_s, "60s"),
+            ("metadataMaxAge", self.metadata_max_age_s, "5min"),
+            ("connectionsMaxIdle", self.connections_max_idle_s, "9min"),
+        ):
+            if value <= 0:
+                raise ConfigurationError(
+                    f"option {name!r} = {value} must be larger than 0; give for example {name}={example}"
+                )
+
+
+def check_topic(option_name: str, name: str) -> None:
+    """:raises ConfigurationError: no topic can have that name"""
+    if _TOPIC.fullmatch(name) and name not in (".", ".."):
+        return
+    several = "; for several topics write topics=a,b and a column topic" if re.search("[,;]", name) else ""
+    raise ConfigurationError(
+        f"option {option_name!r} names the topic {name!r}; a topic has 1 to 249 of the characters a-z, A-Z, 0-9, '.', "
+        f"'_' and '-'{several}"
+    )
+
+
+def checked_partitioner(text: str) -> str:
+    """One of the known partitioners as it is spelled, or an import path.
+
+    :raises ConfigurationError: it is neither
+    """
+    known = {folded(each): each for each in PARTITIONERS}
+    kind = known.get(folded(text.strip()), text.strip())
+    if kind not in PARTITIONERS and not re.fullmatch(r"[\w.]+:[\w.]+", kind):
+        hint = did_you_mean(kind, PARTITIONERS)
+        nearest = f"; {hint}" if hint.startswith("did") else ""
+        raise ConfigurationError(
+            f"option 'partitioner' = {text!r} must be {', '.join(PARTITIONERS)} or a Partitioner of your own as "
+            f"'package.module:Class'{nearest}"
+        )
+    return kind
+
+
+def _split(text: str) -> list[str]:
+    return [part for each in text.split(",") if (part := each.strip())]
+
+
+def _brokers(text: str) -> str:
+    """The brokers as host:port, without blanks and names of listeners."""
+    found = []
+    for each in _split(text):
+        match = _BROKER.fullmatch(each)
+        if match is None or not 0 < int(match["port"] or 9092) < 65536:
+            # What stands before an @ may be a password.
+            raise ConfigurationError(
+                f"option 'bootstrapServers' names the broker {each.rpartition('@')[2]!r}; write host:port, as in "
+                "broker1:9092,broker2:9092"
+            )
+        found.append(f"{match['host']}:{match['port'] or 9092}")
+    if not found:
+        raise ConfigurationError("option 'bootstrapServers' names no broker; write host:port, as in broker1:9092")
+    return ",".join(found)
