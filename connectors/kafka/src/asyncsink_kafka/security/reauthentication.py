@@ -1,0 +1,167 @@
+"""New sessions before the old ones end (KIP-368), which aiokafka 0.14 does not know.
+
+A broker closes a connection on which a request comes after the end of its session: after
+``connections.max.reauth.ms``, or when the token expires. Here each connection is replaced before that. When somebody
+wants a connection whose session nears its end, a new one is opened and authenticated, later requests go there, and
+the old one is closed once the last answer has come. So no request is cut, and none is sent twice. aiokafka never has
+two produce requests of one broker under way, so nothing overtakes either.
+
+There is no task for it: a connection that nobody wants needs no session. All that is private in aiokafka and used
+for this stands in :data:`CLIENT_PARTS` and :data:`CONNECTION_PARTS`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias
+
+import anyio
+from aiokafka import AIOKafkaProducer
+from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.conn import AIOKafkaConnection, CloseReason
+from aiokafka.errors import KafkaError, StaleMetadata
+
+from asyncsink.errors import RequestError
+from asyncsink_kafka.security.failures import authentication_refusal
+from asyncsink_kafka.security.sessions import SessionConnection
+
+# The settings that aiokafka's client hands to each connection: its attribute, and the parameter's name.
+_SETTINGS = {
+    "_client_id": "client_id",
+    "_request_timeout_ms": "request_timeout_ms",
+    "_ssl_context": "ssl_context",
+    "_security_protocol": "security_protocol",
+    "_on_connection_closed": "on_close",
+    "_connections_max_idle_ms": "max_idle_ms",
+    "_sasl_mechanism": "sasl_mechanism",
+    "_sasl_plain_username": "sasl_plain_username",
+    "_sasl_plain_password": "sasl_plain_password",
+    "_sasl_kerberos_service_name": "sasl_kerberos_service_name",
+    "_sasl_kerberos_domain_name": "sasl_kerberos_domain_name",
+    "_sasl_oauth_token_provider": "sasl_oauth_token_provider",
+}
+
+CLIENT_PARTS = (*_SETTINGS, "_conns", "_get_conn", "cluster", "force_metadata_update")
+"""What an AIOKafkaClient must have."""
+
+CONNECTION_PARTS = ("_requests", "connected", "close", "connect", "send")
+"""What an AIOKafkaConnection must have."""
+
+# After a failure to open a new session while the old one still holds.
+_AGAIN_AFTER_S = 1.0
+
+_Place: TypeAlias = tuple[Any, ConnectionGroup]
+
+_log = logging.getLogger(__name__)
+
+
+def keep_authenticated(producer: AIOKafkaProducer, *, refused: Callable[[RequestError], None] | None = None) -> None:
+    """Let the connections of `producer` be replaced before their sessions end. Call it before ``producer.start()``.
+
+    With the security protocol PLAINTEXT nothing is done. If this version of aiokafka lacks a part that is needed,
+    one warning says so; then aiokafka connects again after a broker has closed an expired connection.
+
+    :param refused: is told when a broker that is known refuses the credentials, or the certificate, of a new
+        connection: with a code of :data:`~asyncsink_kafka.security.REFUSAL_CODES`. No later request will do better.
+    """
+    client = producer.client
+    if client._security_protocol == "PLAINTEXT":
+        return
+    if missing := missing_parts(client):
+        _log.warning(
+            "aiokafka has no %s any more, so sessions are not renewed before they end: the brokers will close "
+            "connections whose session is over, and the producer connects again. Use aiokafka>=0.14,<0.15",
+            ", ".join(missing),
+        )
+        return
+    client._get_conn = _Sessions(client, refused).connection
+
+
+def missing_parts(client: AIOKafkaClient) -> list[str]:
+    """The names of what aiokafka lacks of the parts that are used here; none with the versions that are supported."""
+    connection = AIOKafkaConnection("localhost", 9092)
+    return [
+        *(f"AIOKafkaClient.{name}" for name in CLIENT_PARTS if not hasattr(client, name)),
+        *(f"AIOKafkaConnection.{name}" for name in CONNECTION_PARTS if not hasattr(connection, name)),
+    ]
+
+
+class _Retired(NamedTuple):
+    """In place of a node's id: a connection that gets no more requests."""
+
+    number: int
+
+
+class _Sessions:
+    """The connections of one client: in its own dictionary, so that its ``close`` finds all of them."""
+
+    def __init__(self, client: AIOKafkaClient, refused: Callable[[RequestError], None] | None) -> None:
+        self._client = client
+        self._refused = refused
+        self._locks: defaultdict[_Place, anyio.Lock] = defaultdict(anyio.Lock)
+        self._numbers = count()
+
+    async def connection(
+        self, node_id: Any, *, group: ConnectionGroup = ConnectionGroup.DEFAULT, no_hint: bool = False
+    ) -> AIOKafkaConnection | None:
+        """Stand in for ``_get_conn``: None, and a new look at the metadata, where there is no connection to be had."""
+        place = (node_id, group)
+        self._close_retired()
+        if (current := self._current(place)) is not None:
+            return current
+        async with self._locks[place]:
+            # Who waited here finds what the one before has opened.
+            if (current := self._current(place)) is not None:
+                return current
+            try:
+                opened = await self._open(node_id)
+            except (OSError, TimeoutError, KafkaError) as error:
+                return self._without(place, error)
+            self._retire(place)
+            self._client._conns[place] = opened
+            return opened
+
+    def _current(self, place: _Place) -> AIOKafkaConnection | None:
+        """The connection in use, unless there is none or it is time for another."""
+        connection = self._client._conns.get(place)
+        if connection is None or not connection.connected() or getattr(connection, "is_due", False):
+            return None
+        return connection
+
+    async def _open(self, node_id: Any) -> SessionConnection:
+        client = self._client
+        if (broker := client.cluster.broker_metadata(node_id)) is None:
+            raise StaleMetadata(f"Broker id {node_id} not in current metadata")
+        settings = {parameter: getattr(client, attribute) for attribute, parameter in _SETTINGS.items()}
+        connection = SessionConnection(broker.host, broker.port, **settings)
+        await connection.connect()
+        return connection
+
+    def _without(self, place: _Place, error: Exception) -> AIOKafkaConnection | None:
+        """What is left where none could be opened: the old connection, as long as its session holds."""
+        old = self._client._conns.get(place)
+        if isinstance(old, SessionConnection) and old.connected() and not old.has_expired:
+            _log.warning("no new session with broker %s, the present one goes on for now: %s", place[0], error)
+            old.postpone(_AGAIN_AFTER_S)
+            return old
+        _log.error("cannot connect to broker %s: %s", place[0], error)
+        if self._refused is not None and (refusal := authentication_refusal(error)) is not None:
+            self._refused(refusal)
+        self._client.force_metadata_update()
+        return None
+
+    def _retire(self, place: _Place) -> None:
+        """Put the connection in use aside, to be closed when its last answer has come."""
+        old = self._client._conns.pop(place, None)
+        if old is not None and old.connected():
+            self._client._conns[_Retired(next(self._numbers)), place[1]] = old
+        self._close_retired()
+
+    def _close_retired(self) -> None:
+        connections = self._client._conns
+        for place in [each for each in connections if isinstance(each[0], _Retired)]:
+            if not connections[place].connected() or connections[place].is_idle:
+                connections.pop(place).close(reason=CloseReason.IDLE_DROP)
