@@ -1,0 +1,143 @@
+"""The columns of records in the form in which they are written, and what each record will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from asyncsink_kafka.encoding.varints import (
+    LARGE_BINARY,
+    Int64s,
+    UInt64s,
+    binary_array,
+    doubled,
+    packed,
+    widths,
+    zigzag,
+)
+from asyncsink_kafka.records import Records
+
+_NOTHING = pa.scalar(b"", LARGE_BINARY)
+
+HEADER_BYTES = 61
+"""The bytes of a record batch before its records."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A binary column as large_binary without nulls, and its lengths, -1 for those that were null."""
+
+    data: pa.Array
+    lengths: Int64s
+    nulls: bool
+
+    @property
+    def varints(self) -> UInt64s:
+        return zigzag(self.lengths) if self.nulls else doubled(self.lengths)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeaderColumn:
+    """Each record's headers as they are written, behind each other and without their count."""
+
+    data: pa.Array
+    counts: UInt64s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Records that are ready to be written, but for their offset and timestamp deltas.
+
+    :param key: None where all keys are null
+    :param headers: None where no record has any
+    :param least: the bytes of each record's body without its two deltas
+    """
+
+    value: Column
+    key: Column | None
+    headers: HeaderColumn | None
+    least: Int64s
+
+
+def measure(records: Records) -> Measured:
+    """Put the columns into one form and add up their lengths.
+
+    :raises ValueError: the key of a header is null
+    """
+    value = _column(records.value)
+    key = None if records.key is None or records.key.null_count == len(records) else _column(records.key)
+    headers = None if records.headers is None else _headers(records.headers)
+    least = _bytes(value) + 2  # the attributes and the number of headers
+    least += 1 if key is None else _bytes(key)
+    if headers is not None:
+        least += np.diff(offsets_of(headers.data)) + widths(headers.counts) - 1
+    return Measured(value, key, headers, least)
+
+
+def with_length(bodies: Int64s) -> Int64s:
+    """What records take whose bodies take so much."""
+    return bodies + widths(doubled(bodies))
+
+
+def sizes_of(records: Records) -> Int64s:
+    """What each record would take as the only one of a record batch, whose 61 bytes of header are included.
+
+    This is what the limit on a record counts (`max.request.size` in Java's producer).
+
+    :raises ValueError: the key of a header is null
+    """
+    return with_length(measure(records).least + 2) + HEADER_BYTES
+
+
+def joined(*columns: pa.Array) -> pa.Array:
+    """Row by row the bytes of all the columns, none of which has nulls; large_binary."""
+    return pc.binary_join_element_wise(*columns, _NOTHING)
+
+
+def offsets_of(array: pa.Array) -> Int64s:
+    """Where each value of a large_binary column begins in its data, and where the last one ends."""
+    if not len(array):
+        return np.zeros(1, np.int64)  # it may have no buffers
+    return np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+
+
+def _column(array: pa.Array) -> Column:
+    data = array if array.type == LARGE_BINARY else array.cast(LARGE_BINARY)
+    lengths = np.diff(offsets_of(data))
+    nulls = data.null_count > 0
+    if nulls:
+        null = data.is_null().to_numpy(zero_copy_only=False)
+        data = data.fill_null(b"") if lengths[null].any() else _unmasked(data)
+        lengths[null] = -1
+    return Column(data, lengths, nulls)
+
+
+def _unmasked(data: pa.Array) -> pa.Array:
+    """The column, whose nulls are empty, without its mask: joining columns that may have nulls takes twice as long."""
+    _, offsets, content = data.buffers()
+    return pa.Array.from_buffers(LARGE_BINARY, len(data), [None, offsets, content], 0, data.offset)
+
+
+def _bytes(column: Column) -> Int64s:
+    """What the values take, each with its length before it."""
+    lengths = np.maximum(column.lengths, 0) if column.nulls else column.lengths
+    return lengths + widths(column.varints)
+
+
+def _headers(lists: pa.Array) -> HeaderColumn | None:
+    counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64, copy=False)
+    headers = lists.flatten()  # without what a null list may hide
+    if not len(headers):
+        return None
+    keys, values = headers.flatten()
+    if keys.null_count:
+        raise ValueError(f"{keys.null_count} headers of records have no key; Kafka needs one, the value may be null")
+    key, value = _column(keys.cast(pa.large_string())), _column(values)
+    each = joined(packed([key.varints], len(keys)), key.data, packed([value.varints], len(keys)), value.data)
+    # The headers of one record are neighbours: where the first begins and the last ends is all that it takes.
+    ends = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(counts, out=ends[1:])
+    return HeaderColumn(binary_array(offsets_of(each)[ends], each.buffers()[2]), doubled(counts))
