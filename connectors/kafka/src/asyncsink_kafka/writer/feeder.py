@@ -1,0 +1,186 @@
+"""From rows to record batches: they pile up while the brokers are busy, and are routed and encoded many at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from asyncsink.errors import RequestError
+from asyncsink.failures import FailureKind
+from asyncsink_kafka.client.errors import ERRORS
+from asyncsink_kafka.encoding import Codec, ReadyBatch, encode
+from asyncsink_kafka.partitioning import Partitioner, Routed, route, topics_of
+from asyncsink_kafka.records import Records
+from asyncsink_kafka.writer.books import Books
+from asyncsink_kafka.writer.gate import Gate
+from asyncsink_kafka.writer.lanes import Lanes
+from asyncsink_kafka.writer.pile import Pile
+from asyncsink_kafka.writer.rejections import Refused, Rejections
+
+if TYPE_CHECKING:
+    from asyncsink_kafka.client import KafkaClient
+
+SMALLEST_BATCH: Final = 16 * 1024
+"""Bytes below which the limit is not lowered although a broker refuses batches as too large."""
+
+UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+class Feeder:
+    """The task that feeds rows from the pile to the lanes.
+
+    It feeds as soon as no batch waits for its partition, so that batches grow exactly as far as the brokers are slow;
+    and whatever they do once a full portion lies there.
+
+    :param linger_s: for how long the first row of a pile waits for others where the brokers have nothing to do
+    :param batch_bytes: the most bytes of a record batch of several records
+    :param unknown_for_s: for how long a topic that was not found is not looked for again
+    """
+
+    def __init__(
+        self,
+        books: Books,
+        gate: Gate,
+        rejections: Rejections,
+        partitioner: Partitioner,
+        codec: Codec,
+        *,
+        topic: str | None,
+        linger_s: float,
+        batch_bytes: int,
+        unknown_for_s: float,
+    ) -> None:
+        self._books, self._gate, self._rejections = books, gate, rejections
+        self._partitioner, self._codec, self._topic = partitioner, codec, topic
+        self._linger_s, self._batch_bytes, self._unknown_for_s = linger_s, batch_bytes, unknown_for_s
+        self.pile = Pile(books)
+        self._flushes = 0
+        self._unknown: dict[str, tuple[float, RequestError]] = {}
+        self._is_feeding = False
+        self._client: KafkaClient
+        self._lanes: Lanes
+
+    def start(self, client: KafkaClient, lanes: Lanes) -> None:
+        self._client, self._lanes = client, lanes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all rows have come to the lanes."""
+        return self.pile.is_empty and not self._is_feeding
+
+    def hurry(self, flushes: int) -> None:
+        """Feed at once while somebody flushes; 1 at the begin of a flush, -1 at its end."""
+        self._flushes += flushes
+        self._books.notify()
+
+    def lower_batch_bytes(self, refused: int) -> None:
+        """A broker takes no batches of so many bytes; smaller ones from now on."""
+        self._batch_bytes = min(self._batch_bytes, max(refused // 2, SMALLEST_BATCH))
+
+    async def run(self) -> None:
+        """Feed until the task is cancelled, or something fails."""
+        try:
+            while True:
+                await self._due()
+                self._is_feeding = True
+                await self._feed(self.pile.take())
+                self._is_feeding = False
+                self._books.notify()
+        except Exception as error:
+            self._books.fail(error)
+
+    async def _due(self) -> None:
+        while not self._is_due():
+            with anyio.move_on_after(self._lingers_s()):
+                await self._books.changed()
+
+    def _is_due(self) -> bool:
+        if self.pile.is_empty:
+            return False
+        return bool(self._flushes) or self.pile.is_full or self._lingers_s() <= 0
+
+    def _lingers_s(self) -> float:
+        """Seconds until the pile is due by its age; infinite where it does not wait for that."""
+        if self.pile.is_empty or self._lanes.queued:
+            return inf
+        return self.pile.first_s + self._linger_s - self._books.clock()
+
+    # ---- a portion -------------------------------------------------------------------------------------------
+
+    async def _feed(self, records: Records) -> None:
+        size_in_bytes = records.nbytes
+        known, unknown = await self._partitions(topics_of(records, self._topic))
+        routed = route(records, self._topic, known, self._partitioner)
+        batches = self._encoded(records, routed)
+        self._books.size_in_bytes += sum(each.size_in_bytes for each in batches) - size_in_bytes
+        for batch in batches:
+            self._lanes.put(*routed.targets[batch.slot], batch)
+        self._reject(records, routed, unknown)
+
+    async def _partitions(
+        self, topics: Sequence[str]
+    ) -> tuple[Mapping[str, tuple[int, Sequence[int]]], Mapping[str, RequestError]]:
+        """What is known of the topics; and why nothing is known of others."""
+        known: dict[str, tuple[int, Sequence[int]]] = {}
+        unknown: dict[str, RequestError] = {}
+        for topic in topics:
+            until_s, error = self._unknown.get(topic, (-inf, None))
+            if error is not None and self._books.clock() < until_s:
+                unknown[topic] = error
+                continue
+            try:
+                known[topic] = await self._client.partitions(topic)
+            except RequestError as refusal:
+                if refusal.code != UNKNOWN_TOPIC and ERRORS.kind_of(refusal.code) is not FailureKind.REJECTED:
+                    raise
+                unknown[topic] = refusal
+                self._unknown[topic] = (self._books.clock() + self._unknown_for_s, refusal)
+            else:
+                self._unknown.pop(topic, None)
+        return known, unknown
+
+    def _encoded(self, records: Records, routed: Routed) -> list[ReadyBatch]:
+        return encode(
+            records,
+            routed.slots,
+            len(routed.targets),
+            now_ms=time.time_ns() // 1_000_000,
+            max_batch_bytes=self._batch_bytes,
+            max_batch_count=self._gate.batch_limit,
+            codec=self._codec,
+        )
+
+    def resplit(self, records: Records, most: int) -> list[ReadyBatch]:
+        """The records of one batch anew, as batches of at most so many."""
+        import numpy as np
+
+        return encode(
+            records,
+            np.zeros(len(records), dtype=np.int32),
+            1,
+            now_ms=time.time_ns() // 1_000_000,
+            max_batch_bytes=self._batch_bytes,
+            max_batch_count=most,
+            codec=self._codec,
+        )
+
+    def _reject(self, records: Records, routed: Routed, unknown: Mapping[str, RequestError]) -> None:
+        """Give up the rows that have no partition."""
+        for index, code, message in routed.refused:
+            record = records.record(index)
+            why = unknown.get(record.topic or self._topic or "")
+            self._books.waiting -= 1
+            self._rejections.reject(
+                Refused(
+                    int(records.sequence[index]),
+                    code if why is None else why.code,
+                    message if why is None else why.message,
+                    record,
+                    cause=why,
+                ),
+                attempts=0,
+            )

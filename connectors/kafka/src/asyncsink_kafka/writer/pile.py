@@ -1,0 +1,90 @@
+"""Rows that are accepted and not encoded yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+
+from asyncsink_kafka.record import KafkaRecord
+from asyncsink_kafka.records import Records
+from asyncsink_kafka.writer.books import Books
+
+AT_ONCE: Final = 4 * 1024 * 1024
+"""Bytes of rows that are encoded in one go: enough for full batches, and some milliseconds of the event loop's time."""
+
+TAIL_RECORDS: Final = 2000
+"""Records that are written one by one before they become columns."""
+
+
+class Pile:
+    """Columns of rows in order, and an open tail of records that were written one by one.
+
+    :ivar first_s: when the oldest row came, on the loop's clock
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+        self._records: deque[Records] = deque()
+        self._tail: list[KafkaRecord] = []
+        self._tail_sequences: list[int] = []
+        self._tail_bytes = 0
+        self.size_in_bytes = 0
+        self.first_s = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._records and not self._tail
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a whole portion is there."""
+        return self.size_in_bytes >= AT_ONCE
+
+    def add(self, records: Records) -> None:
+        """Accept rows."""
+        self._close_tail()
+        self._begin()
+        size_in_bytes = records.nbytes
+        self._books.accept(len(records), size_in_bytes)
+        self._records.append(records)
+        self.size_in_bytes += size_in_bytes
+
+    def append(self, record: KafkaRecord, sequence: int, size_in_bytes: int) -> None:
+        """Accept one record."""
+        self._begin()
+        self._books.accept(1, size_in_bytes)
+        self._tail.append(record)
+        self._tail_sequences.append(sequence)
+        self._tail_bytes += size_in_bytes
+        self.size_in_bytes += size_in_bytes
+        if len(self._tail) >= TAIL_RECORDS:
+            self._close_tail()
+
+    def take(self) -> Records:
+        """A portion, the oldest rows first; the pile must not be empty."""
+        self._close_tail()
+        taken: list[Records] = []
+        size_in_bytes = 0
+        while self._records and (not taken or size_in_bytes < AT_ONCE):
+            taken.append(self._records.popleft())
+            size_in_bytes += taken[-1].nbytes
+        self.size_in_bytes -= size_in_bytes
+        self.first_s = self._books.clock()
+        return taken[0] if len(taken) == 1 else Records.concat(taken)
+
+    def _begin(self) -> None:
+        if self.is_empty:
+            self.first_s = self._books.clock()
+
+    def _close_tail(self) -> None:
+        if not self._tail:
+            return
+        records = Records.of(self._tail, np.asarray(self._tail_sequences, dtype=np.int64))
+        # As columns they take other room than as objects.
+        grown = records.nbytes - self._tail_bytes
+        self.size_in_bytes += grown
+        self._books.size_in_bytes += grown
+        self._records.append(records)
+        self._tail, self._tail_sequences, self._tail_bytes = [], [], 0
