@@ -46,8 +46,10 @@ class DestinationOptions(ConnectorOptions):
         "task one partition; or a Partitioner of your own as package.module:Class.",
         aliases=["sink.partitioner"],
     )
-    acks: Literal["all", "-1", "1", "0"] = option(
-        "all", doc="Who must have a record before it counts as stored: all (or -1) replicas in sync, 1 leader, or none."
+    acks: Literal["all", "1", "0"] = option(
+        "all",
+        doc="How many brokers must have a record before it counts as stored: all that are in sync, also written -1; 1, "
+        "the leader; 0, none.",
     )
     enable_idempotence: bool | None = option(
         None,
@@ -81,8 +83,6 @@ class DestinationOptions(ConnectorOptions):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bootstrap_servers", _brokers(self.bootstrap_servers))
-        if self.acks == "-1":
-            object.__setattr__(self, "acks", "all")
         self._check_topics()
         object.__setattr__(self, "partitioner", checked_partitioner(self.partitioner))
         self._check_guarantee()
@@ -142,7 +142,8 @@ class DestinationOptions(ConnectorOptions):
             )
         if self.enable_idempotence and self.acks != "all":
             raise ConfigurationError(
-                f"option 'enableIdempotence' = true needs 'acks' = 'all', and it is {self.acks!r}; leave one of them out"
+                f"option 'enableIdempotence' = true needs 'acks' = 'all', and it is {self.acks!r}; leave one of them "
+                "out"
             )
 
     def _check_sizes(self) -> None:

@@ -47,8 +47,8 @@ _AWS_REFUSED: Final[Mapping[str, str]] = dict.fromkeys(
 )
 _PROVIDER: Final = "give saslTokenProvider, an import path of your own provider"
 _KEYTAB: Final = (
-    "the Kerberos library takes its ticket from the cache of the user that tasks run as; run kinit -k -t with keytab and "
-    "principal there, or set the environment variable KRB5_CLIENT_KTNAME, and leave it out"
+    "the Kerberos library takes its ticket from the cache of the user that tasks run as; run kinit -k -t with keytab "
+    "and principal there, or set the environment variable KRB5_CLIENT_KTNAME, and leave it out"
 )
 
 _MODULES: Final[Mapping[str, _Module]] = {

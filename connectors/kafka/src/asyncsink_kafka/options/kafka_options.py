@@ -11,7 +11,10 @@ from asyncsink_kafka.options.destination import DestinationOptions
 from asyncsink_kafka.options.sasl import SaslOptions
 from asyncsink_kafka.options.tls import TlsOptions
 
-_FORMAT: Final = "the column value is sent as it is; make it with Spark, as in to_json(struct('*')) AS value, and the column key likewise"
+_FORMAT: Final = (
+    "the column value is sent as it is; make it with Spark, as in to_json(struct('*')) AS value, and the column key "
+    "likewise"
+)
 _SOURCE: Final = "it is an option of a source; leave it out"
 
 
@@ -31,6 +34,13 @@ class KafkaOptions(TlsOptions, SaslOptions, DestinationOptions):
         **dict.fromkeys(("subscribe", "subscribePattern", "assign", "startingOffsets", "endingOffsets"), _SOURCE),
         **dict.fromkeys(("failOnDataLoss", "maxOffsetsPerTrigger", "minPartitions", "groupIdPrefix"), _SOURCE),
     }
+
+    @classmethod
+    def translated(cls, options: Mapping[str, str]) -> Mapping[str, str]:
+        # The table of settings is no small one, and workers never read it.
+        from asyncsink_kafka.options.properties import translated
+
+        return translated(options)
 
     def __post_init__(self) -> None:
         super().__post_init__()

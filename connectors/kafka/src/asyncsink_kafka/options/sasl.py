@@ -76,8 +76,8 @@ class SaslOptions(ConnectorOptions):
         if not self.security_protocol.startswith("SASL_"):
             if given:
                 raise ConfigurationError(
-                    f"option {given[0]!r} is given, and 'securityProtocol' = {self.security_protocol!r} asks nobody who "
-                    "sends; set securityProtocol=SASL_SSL, or leave it out"
+                    f"option {given[0]!r} is given, and 'securityProtocol' = {self.security_protocol!r} asks nobody "
+                    "who sends; set securityProtocol=SASL_SSL, or leave it out"
                 )
             return
         self._take_jaas()
@@ -112,8 +112,8 @@ class SaslOptions(ConnectorOptions):
             object.__setattr__(self, "sasl_mechanism", login.mechanisms[0])
         if self.sasl_mechanism is not None and self.sasl_mechanism not in login.mechanisms:
             raise ConfigurationError(
-                f"option 'saslMechanism' = {self.sasl_mechanism!r} does not fit {login.module} of 'saslJaasConfig', which "
-                f"is for {' or '.join(login.mechanisms)}; change one of them"
+                f"option 'saslMechanism' = {self.sasl_mechanism!r} does not fit {login.module} of 'saslJaasConfig', "
+                f"which is for {' or '.join(login.mechanisms)}; change one of them"
             )
 
     def _likely_mechanism(self) -> str:
@@ -125,8 +125,8 @@ class SaslOptions(ConnectorOptions):
             if getattr(self, field) is not None:
                 return mechanism
         raise ConfigurationError(
-            f"option 'saslMechanism' is missing, and 'securityProtocol' = {self.security_protocol!r} needs it; set it to "
-            "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM or GSSAPI, which is Java's default"
+            f"option 'saslMechanism' is missing, and 'securityProtocol' = {self.security_protocol!r} needs it; set it "
+            "to PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM or GSSAPI, which is Java's default"
         )
 
     def _check_belonging(self) -> None:
@@ -153,14 +153,14 @@ class SaslOptions(ConnectorOptions):
             url = self.sasl_oauthbearer_token_endpoint_url
             if url is None:
                 raise ConfigurationError(
-                    "'saslMechanism' = 'OAUTHBEARER' needs tokens; give 'saslOauthbearerTokenEndpointUrl' with client id "
-                    "and secret, or 'saslTokenProvider'"
+                    "'saslMechanism' = 'OAUTHBEARER' needs tokens; give 'saslOauthbearerTokenEndpointUrl' with client "
+                    "id and secret, or 'saslTokenProvider'"
                 )
             parts = urlsplit(url)
             if parts.scheme.lower() not in ("http", "https") or not parts.hostname or parts.username is not None:
                 raise ConfigurationError(
-                    "option 'saslOauthbearerTokenEndpointUrl' must be a URL of http or https without a user's name, such "
-                    "as https://login.example.com/oauth2/token; for tokens from elsewhere give 'saslTokenProvider'"
+                    "option 'saslOauthbearerTokenEndpointUrl' must be a URL of http or https without a user's name, "
+                    "such as https://login.example.com/oauth2/token; for tokens from elsewhere give 'saslTokenProvider'"
                 )
             self._need("sasl_oauthbearer_client_id", "sasl_oauthbearer_client_secret")
             return

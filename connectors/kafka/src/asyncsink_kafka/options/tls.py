@@ -109,6 +109,6 @@ class TlsOptions(ConnectorOptions):
                 )
         if not {"TLSv1.2", "TLSv1.3"} & set(versions):
             raise ConfigurationError(
-                f"option 'sslEnabledProtocols' = {self.ssl_enabled_protocols!r} allows only versions that are no longer "
-                "safe; add TLSv1.2 or TLSv1.3"
+                f"option 'sslEnabledProtocols' = {self.ssl_enabled_protocols!r} allows only versions that are no "
+                "longer safe; add TLSv1.2 or TLSv1.3"
             )
