@@ -33,7 +33,7 @@ class BlockingSinkWriter(Generic[InputT, EntryT]):
     for that.
     """
 
-    def __init__(self, writer: SinkWriter[InputT, Any, BufferedRequestState[EntryT]]) -> None:
+    def __init__(self, writer: SinkWriter[InputT, Any, Any]) -> None:
         self._writer = writer
         self._portal: BlockingPortal | None = None
         self._loop: BlockingPortal | None = None
