@@ -191,7 +191,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             with anyio.CancelScope(shield=True):
                 await self._client.abort()
         try:
-            await self._stack.__aexit__(type(error) if error else None, error, error and error.__traceback__)
+            await self._stack.__aexit__(type(error) if error else None, error, None)
         except BaseException as raised:
             if raised is not error:
                 raise
