@@ -1,0 +1,62 @@
+"""How a ready batch is given to aiokafka: over its private parts where they are as we know them, else over public ones."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from asyncsink_kafka.client import internals
+from asyncsink_kafka.client.publicly import PublicHandover
+from asyncsink_kafka.client.watching import Partition
+
+if TYPE_CHECKING:
+    from asyncsink_kafka.encoding import ReadyBatch
+
+logger = logging.getLogger(__name__)
+
+_warned = False
+
+
+class Handover(Protocol):
+    """Makes of a ready batch what ``AIOKafkaProducer.send_batch`` takes, and keeps its numbers right."""
+
+    compresses: bool
+    """Whether aiokafka has to compress, as the batch's own compression is lost on the way."""
+
+    def builder(self, producer: Any, partition: Partition, batch: ReadyBatch) -> Any:
+        """What to give to ``send_batch``."""
+
+    def stored(self, partition: Partition, records: int) -> None:
+        """The batch of the partition was acknowledged."""
+
+    def given_up(self, partition: Partition, *, new_epoch: bool) -> bool:
+        """aiokafka has let go of the partition's batch, which was not acknowledged.
+
+        :param new_epoch: whether its numbers may not be used for anything else: it may have been stored, or may yet be
+        :return: whether the producer has to be renewed before the partition's next batch
+        """
+
+    def renewed(self) -> None:
+        """A new producer, with an id of its own, is there."""
+
+    async def abort(self, producer: Any, requests: Iterable[asyncio.Task[Any]]) -> None:
+        """End the producer at once, with whatever it has; `requests` are its tasks that are at a produce request."""
+
+
+def choose_handover(idempotent: bool) -> Handover:
+    """The quick way if aiokafka's private parts are those that we know; the other way costs four times as much."""
+    global _warned
+    differences = internals.differences()
+    if not differences:
+        return internals.PrivateHandover()
+    if not _warned:
+        _warned = True
+        logger.warning(
+            "aiokafka is not as this version of asyncsink-kafka knows it (%s); batches are built again record by "
+            "record, which is slower; install aiokafka%s",
+            "; ".join(differences),
+            internals.KNOWN_VERSIONS,
+        )
+    return PublicHandover(idempotent)
