@@ -112,8 +112,8 @@ def _agreed(claims: Iterable[_Claim]) -> dict[str, _Claim]:
         first = said.setdefault(name, claim)
         if first.value != claim.value:
             raise ConfigurationError(
-                f"options {first.key!r} = {shown(first.value)} and {claim.key!r} = {shown(claim.value)} are two names of "
-                f"{name!r} with different values; give one of them"
+                f"options {first.key!r} = {shown(first.value)} and {claim.key!r} = {shown(claim.value)} are two names "
+                f"of {name!r} with different values; give one of them"
             )
     return said
 

@@ -60,7 +60,8 @@ class SaslOptions(ConnectorOptions):
         None, doc="Host in the brokers' service principal, for GSSAPI. By default each broker's own."
     )
     aws_region: str | None = option(
-        None, doc="Region of the cluster, for AWS_MSK_IAM. By default that of the environment or of the profile."
+        None,
+        doc="Region of the cluster, for AWS_MSK_IAM. By default as in the names of the brokers, or of the environment.",
     )
     aws_profile: str | None = option(None, doc="Profile of the AWS configuration, for AWS_MSK_IAM.")
     aws_role_arn: str | None = option(None, doc="Role to assume, for AWS_MSK_IAM.")

@@ -154,8 +154,8 @@ def login_handler(text: str) -> str | None:
     name = text.strip().rpartition(".")[2].lower()
     if name not in _LOGIN_HANDLERS:
         raise ValueError(
-            "a handler of Java's OAUTHBEARER or of MSK IAM; for tokens from elsewhere give saslTokenProvider, an import "
-            "path of your own provider in Python"
+            "a handler of Java's OAUTHBEARER or of MSK IAM; for tokens from elsewhere give saslTokenProvider, an "
+            "import path of your own provider in Python"
         )
     return _LOGIN_HANDLERS[name]
 

@@ -42,7 +42,7 @@ class TlsOptions(ConnectorOptions):
         "https", doc="https checks that a certificate names the broker; empty leaves that out, which is not safe."
     )
     ssl_cipher_suites: str | None = option(
-        None, doc="Cipher suites that may be used, separated by commas. By default those of Python."
+        None, doc="Cipher suites that may be used, as Java or OpenSSL names them, separated by commas."
     )
     ssl_enabled_protocols: str | None = option(
         None, doc="Versions of TLS that may be used, such as TLSv1.2,TLSv1.3. By default both of these."
