@@ -34,21 +34,11 @@ def security_arguments(options: KafkaOptions) -> dict[str, Any]:
 
 def _sasl_arguments(options: KafkaOptions) -> dict[str, Any]:
     mechanism = options.sasl_mechanism
-    if mechanism is None:
-        raise ConfigurationError(
-            f"securityProtocol = {options.security_protocol} needs option 'saslMechanism': PLAIN, SCRAM-SHA-256, "
-            "SCRAM-SHA-512, OAUTHBEARER, GSSAPI or AWS_MSK_IAM"
-        )
     if mechanism == "GSSAPI":
         return _kerberos_arguments(options)
     if mechanism in ("OAUTHBEARER", "AWS_MSK_IAM"):
         # MSK takes its tokens by this mechanism too.
         return {"sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token_provider": _token_provider(options)}
-    if options.sasl_username is None or options.sasl_password is None:
-        missing = "saslUsername" if options.sasl_username is None else "saslPassword"
-        raise ConfigurationError(
-            f"saslMechanism = {mechanism} needs option '{missing}'; set it, or both in saslJaasConfig"
-        )
     return {
         "sasl_mechanism": mechanism,
         "sasl_plain_username": options.sasl_username,
@@ -88,20 +78,15 @@ def _token_provider(options: KafkaOptions) -> AbstractTokenProvider:
         from asyncsink_kafka.security.token_providers import load_token_provider
 
         return load_token_provider(options.sasl_token_provider)
-    return TokenCache(_client_credentials(options).fetch)
+    return _client_credentials(options)
 
 
-def _client_credentials(options: KafkaOptions) -> Any:
+def _client_credentials(options: KafkaOptions) -> TokenCache:
     from asyncsink_kafka.security.client_credentials import ClientCredentials
 
-    url, client_id, secret = (
-        options.sasl_oauthbearer_token_endpoint_url,
-        options.sasl_oauthbearer_client_id,
-        options.sasl_oauthbearer_client_secret,
-    )
-    if url is None or client_id is None or secret is None:
-        raise ConfigurationError(
-            "saslMechanism = OAUTHBEARER needs tokens: set option 'saslTokenProvider' to package.module:Name, or "
-            "saslOauthbearerTokenEndpointUrl with the client's id and secret"
-        )
-    return ClientCredentials(url, client_id, secret, options.sasl_oauthbearer_scope)
+    url, client_id = options.sasl_oauthbearer_token_endpoint_url, options.sasl_oauthbearer_client_id
+    secret = options.sasl_oauthbearer_client_secret
+    assert url is not None  # the options have looked, here and below
+    assert client_id is not None
+    assert secret is not None
+    return TokenCache(ClientCredentials(url, client_id, secret, options.sasl_oauthbearer_scope).fetch)

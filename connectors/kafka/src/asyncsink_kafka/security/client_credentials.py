@@ -18,7 +18,6 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_ope
 
 import anyio.to_thread
 
-from asyncsink.errors import ConfigurationError
 from asyncsink_kafka.security.tokens import Token, TokenRefusedError, TokenUnavailableError, expiry_of
 
 # Answers that say nothing about who asks: too early, too many, or the endpoint's own trouble.
@@ -37,7 +36,6 @@ class ClientCredentials:
     """Where tokens come from, and who asks for them.
 
     :param timeout_s: for connecting, and for each read of the answer
-    :raises ConfigurationError: the endpoint is no URL of http or https
     """
 
     token_endpoint_url: str
@@ -49,11 +47,6 @@ class ClientCredentials:
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.token_endpoint_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigurationError(
-                "option 'saslOauthbearerTokenEndpointUrl' must be a URL of scheme https, such as "
-                f"https://login.example.com/oauth2/token; its scheme is {parts.scheme!r}"
-            )
         if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
             _log.warning("the client secret goes to the token endpoint at %s without TLS", parts.hostname)
 

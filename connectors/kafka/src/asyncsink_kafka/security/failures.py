@@ -34,7 +34,7 @@ _SASL_ERRORS = (
     errors.SaslAuthenticationFailed,
     errors.UnsupportedSaslMechanismError,
     errors.IllegalSaslStateError,
-    errors.SecurityDisabledError,
+    errors.SecurityDisabled,
 )
 
 _UNTRUSTED = (

@@ -43,7 +43,7 @@ DEFAULT_ROLE_SESSION_NAME = "asyncsink"
 _USER_AGENT = "asyncsink-kafka"
 
 # Brokers are named like b-1.demo.a1b2c3.c2.kafka.eu-west-1.amazonaws.com, and boot-a1b2c3.c1.kafka-serverless....
-_MSK_HOST = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?(?::|$)")
+_MSK_HOST = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?(?:[:,]|$)")
 
 # What STS answers while it is in trouble; everything else it says is about who asks.
 _LATER = frozenset(
@@ -134,7 +134,7 @@ def region_of(bootstrap_servers: str, given: str | None, profile: str | None = N
     """
     if given:
         return given
-    if found := _MSK_HOST.search(bootstrap_servers.replace(",", ":,")):
+    if found := _MSK_HOST.search(bootstrap_servers):
         return found.group(1)
     try:
         configured = botocore.session.Session(profile=profile).get_config_variable("region")

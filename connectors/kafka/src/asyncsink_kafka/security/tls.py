@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import ssl
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asyncsink.errors import ConfigurationError
 from asyncsink_kafka.security.cipher_suites import TLS_1_3_SUITES, openssl_name
+from asyncsink_kafka.security.pem import as_file
 
 if TYPE_CHECKING:
     from asyncsink_kafka.options import KafkaOptions
@@ -43,12 +42,14 @@ def _trusting(options: KafkaOptions) -> ssl.SSLContext:
         return ssl.create_default_context()
     name = f"sslTruststoreLocation = {location!r}" if location else "sslTruststoreCertificates"
     try:
-        return ssl.create_default_context(cafile=location, cadata=None if location else _pem_lines(texts or ""))
+        # By a file in both cases: where Python gets an empty text, it trusts the system's authorities.
+        with ExitStack() as stack:
+            return ssl.create_default_context(cafile=location or stack.enter_context(as_file(texts or "")))
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise ConfigurationError(
             f"option '{name}' gives no certificates: {_reason(error)}; it must hold the authorities' certificates in "
             "PEM, each from -----BEGIN CERTIFICATE----- on"
-        ) from error
+        ) from None  # the cause may name where the text was put
 
 
 def _restrict_versions(context: ssl.SSLContext, names: Sequence[str]) -> None:
@@ -56,10 +57,6 @@ def _restrict_versions(context: ssl.SSLContext, names: Sequence[str]) -> None:
     if not names:
         return
     spoken = [_VERSIONS[name] for name in names if name in _VERSIONS]
-    if not spoken:
-        raise ConfigurationError(
-            f"option 'sslEnabledProtocols' = {','.join(names)!r}: TLSv1.2 and TLSv1.3 are spoken here; name one of them"
-        )
     context.minimum_version, context.maximum_version = min(spoken), max(spoken)
 
 
@@ -110,55 +107,30 @@ def _show_certificate(context: ssl.SSLContext, options: KafkaOptions) -> None:
         options.ssl_keystore_certificate_chain,
         options.ssl_keystore_key,
     )
-    if location is None and chain is None and key is None:
+    if location is None and chain is None:
         return
-    if location is None and (chain is None or key is None):
-        given, missing = ("CertificateChain", "Key") if key is None else ("Key", "CertificateChain")
-        raise ConfigurationError(f"option 'sslKeystore{given}' is given without 'sslKeystore{missing}'; give both")
     name = f"sslKeystoreLocation = {location!r}" if location else "sslKeystoreCertificateChain"
     with ExitStack() as stack:
-        chain_path = location or stack.enter_context(_as_file(chain or ""))
-        key_path = None if location else stack.enter_context(_as_file(key or ""))
         try:
+            chain_path = location or stack.enter_context(as_file(chain or ""))
+            key_path = location or stack.enter_context(as_file(key or ""))
             # Without a password of some kind OpenSSL would ask for one on the terminal.
             context.load_cert_chain(chain_path, key_path, password=options.ssl_key_password or "")
         except (OSError, ValueError) as error:
+            reason = _encryption(key_path, options) if isinstance(error, ssl.SSLError) else None
             raise ConfigurationError(
-                f"option '{name}' gives no certificate with its key: {_reason(error)}; it takes the certificate chain "
-                "and the private key (PKCS #8) in PEM, and sslKeyPassword if the key is encrypted"
+                f"option '{name}' gives no certificate with its key: {reason or _reason(error)}; it takes the "
+                "certificate chain and the private key (PKCS 8) in PEM, and sslKeyPassword if the key is encrypted"
             ) from None  # the cause may name where the texts were put
 
 
-@contextmanager
-def _as_file(text: str) -> Iterator[str]:
-    """A path under which OpenSSL reads `text`: in memory where there is a way, because it may be a private key."""
-    content = _pem_lines(text).encode()
-    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
-        descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            yield f"/proc/self/fd/{descriptor}"
-        return
-    with tempfile.TemporaryDirectory() as folder:  # for its owner alone
-        path = Path(folder, "pem")
-        path.write_bytes(content)
-        yield str(path)
-
-
-def _pem_lines(text: str) -> str:
-    """PEM as OpenSSL reads it: properties files write a line break as ``\\n``, and Java's parser wants none at all."""
-    broken = text.replace("\\n", "\n").strip()
-    lines = broken.replace("-----BEGIN", "\n-----BEGIN").replace("-----END", "\n-----END").splitlines()
-    return "".join(f"{_after_header(line.strip())}\n" for line in lines if line.strip())
-
-
-def _after_header(line: str) -> str:
-    """One line with what follows ``-----BEGIN ...-----`` on lines of its own."""
-    if not line.startswith("-----BEGIN"):
-        return line if line.startswith("-----") or ":" in line else line.replace(" ", "\n")
-    header, mark, rest = line[5:].partition("-----")
-    return f"-----{header}{mark}\n{rest.strip().replace(' ', chr(10))}".rstrip()
+def _encryption(key_path: str, options: KafkaOptions) -> str | None:
+    """What is wrong if the key is encrypted: Python tells of no reason then."""
+    if b"ENCRYPTED" not in Path(key_path).read_bytes():
+        return None
+    if options.ssl_key_password is None:
+        return "the key is encrypted, and sslKeyPassword is not given"
+    return "sslKeyPassword does not open the key"
 
 
 def _split(text: str | None) -> list[str]:
@@ -168,13 +140,11 @@ def _split(text: str | None) -> list[str]:
 def _reason(error: OSError | ValueError) -> str:
     """Why, without a path of ours: OpenSSL's reasons hold neither keys nor passwords."""
     if isinstance(error, ssl.SSLError):
-        return _OPENSSL_REASONS.get(error.reason or "", error.reason or "OpenSSL cannot read it")
+        return _OPENSSL_REASONS.get(error.reason or "", error.reason or "there is no PEM of the right kind in it")
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 _OPENSSL_REASONS = {
-    "BAD_DECRYPT": "sslKeyPassword does not open the key",
-    "BAD_PASSWORD_READ": "the key is encrypted, and sslKeyPassword is not set",
     "KEY_VALUES_MISMATCH": "the key belongs to another certificate",
-    "NO_START_LINE": "there is no -----BEGIN line of the right kind",
+    "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in it",
 }
