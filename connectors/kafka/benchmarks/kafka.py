@@ -1,0 +1,156 @@
+"""Rows into a real Kafka broker: through Spark beside Spark's own sink, and without Spark beside two clients.
+
+``tox run -e bench-kafka [-- --rows 500000 --cases keyed-100 --rounds 3 --json FILE]``. What each run has sent is held
+against the end offsets of its topic. Broker, Spark and Python share the machine. A figure of a busy machine must not
+fail a build: the exit status is 0 whether or not a goal is met.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+import producers
+import pyspark
+from spark_sinks import OURS, SHIPPED, SINKS, TUNED, Load, Took, sends, spark_session
+from topics import Topics
+
+from asyncsink_testing.bench import Comparison, compare, interleave, report
+from asyncsink_testing.kafka import KafkaBroker
+
+ROUNDS = 7
+ROWS = (200_000, 500_000, 4_000_000)
+LOADS = {"keyed-100": (100, True), "plain-100": (100, False), "keyed-1000": (1000, True), "plain-1000": (1000, False)}
+WITHOUT_SPARK = "producers"
+SIZES = (100, 1000)
+WARM_UP = Load(2_000_000, 100, keyed=True)
+"""Through each sink before any round: a JVM compiles for half a minute what it runs again and again."""
+LEAST_PROCESSOR_RATIO = 1.0
+LEAST_SPEED_RATIO = {500_000: 1.3, 4_000_000: 1.0}
+"""By rows; of few there is no goal but for the processor's time."""
+
+Figures = Sequence[float]
+
+
+class Recorded:
+    """Runs something again and again, and keeps what each run has taken."""
+
+    def __init__(self, run: Callable[[], Took]) -> None:
+        self._run = run
+        self._took: list[Took] = []
+
+    def __call__(self) -> float:
+        self._took.append(self._run())
+        return self._took[-1].seconds
+
+    # The first run warms up.
+
+    def speeds(self, rows: int) -> list[float]:
+        """Thousands of rows a second of each round."""
+        return [rows / each.seconds / 1000 for each in self._took[1:]]
+
+    def costs(self, rows: int) -> list[float]:
+        """Nanoseconds of processor time for each row, of each round."""
+        return [each.processor_s / rows * 1e9 for each in self._took[1:]]
+
+
+def through_spark(topics: Topics, loads: Sequence[Load], rounds: int) -> Iterator[Comparison]:
+    """Each load through each sink in turn."""
+    with spark_session() as spark:
+        for sink in SINKS:
+            sends(spark, topics, WARM_UP, sink)()
+        for load in loads:
+            runs = {sink: Recorded(sends(spark, topics, load, sink)) for sink in SINKS}
+            interleave(runs, rounds)
+            speeds = {sink: run.speeds(load.rows) for sink, run in runs.items()}
+            costs = {sink: run.costs(load.rows) for sink, run in runs.items()}
+            for sink in SINKS:
+                tell(f"{load}: {sink}", speeds[sink], costs[sink])
+            for peer in (SHIPPED, TUNED):
+                yield from beside(load, peer, (speeds[OURS], speeds[peer]), (costs[OURS], costs[peer]))
+
+
+def beside(
+    load: Load,
+    peer: str,
+    speeds: tuple[Sequence[float], Sequence[float]],
+    costs: tuple[Sequence[float], Sequence[float]],
+) -> Iterator[Comparison]:
+    """Ours and the peer's figures; the tuned peer is told of without a goal."""
+    shown, has_goal = f"{peer}, PySpark {pyspark.__version__}", peer == SHIPPED
+    yield compare(
+        f"processor time, {load}",
+        costs[0],
+        shown,
+        costs[1],
+        unit="ns/row",
+        goal=LEAST_PROCESSOR_RATIO if has_goal else None,
+    )
+    yield compare(
+        f"speed, {load}",
+        speeds[0],
+        shown,
+        speeds[1],
+        unit="thousand rows/s",
+        goal=LEAST_SPEED_RATIO.get(load.rows) if has_goal else None,
+        lower_is_better=False,
+    )
+
+
+def without_spark(topics: Topics, rounds: int) -> Iterator[Comparison]:
+    """Our writer beside clients that are given one record at a time, in one process each time."""
+    for size in SIZES:
+        runs = {OURS: Recorded(producers.sends(topics, producers.our_writer, size, producers.OUR_BATCHES))}
+        counts = {OURS: producers.OUR_BATCHES * producers.BATCH_ROWS}
+        for name, (feed, batches, _) in producers.PEERS.items():
+            runs[name] = Recorded(producers.sends(topics, feed, size, batches))
+            counts[name] = batches * producers.BATCH_ROWS
+        interleave(runs, rounds)
+        speeds = {name: run.speeds(counts[name]) for name, run in runs.items()}
+        work = f"without Spark, values of {size} bytes, keys"
+        for name, run in runs.items():
+            tell(f"{work}: {name}", speeds[name], run.costs(counts[name]))
+        for name, (_, _, goal) in producers.PEERS.items():
+            shown = f"{name} {version(name.split()[0])}"
+            yield compare(
+                work, speeds[OURS], shown, speeds[name], unit="thousand rows/s", goal=goal, lower_is_better=False
+            )
+
+
+def tell(what: str, speeds: Figures, costs: Figures) -> None:
+    """One line as soon as the figures are there: a median, and the least and the most, of each."""
+    shown = (
+        f"{median(each):8,.0f} {unit} ({min(each):,.0f} to {max(each):,.0f})"
+        for each, unit in ((speeds, "thousand rows/s"), (costs, "ns of processor time a row"))
+    )
+    print(f"{what:<72} {', '.join(shown)}", flush=True)
+
+
+def main() -> None:
+    options = parse()
+    loads = [Load(rows, *LOADS[case]) for case in options.cases if case in LOADS for rows in options.rows]
+    comparisons: list[Comparison] = []
+    with KafkaBroker(jvm_options=["-Xmx1g", "-Xms1g"]) as broker:
+        topics = Topics(broker.bootstrap)
+        if WITHOUT_SPARK in options.cases:
+            comparisons += without_spark(topics, options.rounds)
+        if loads:
+            comparisons += through_spark(topics, loads, options.rounds)
+    report(comparisons, options.json)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="time rows into Kafka beside Spark's own sink and other clients")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as a JSON list")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="counted rounds after one that warms up")
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="of each job of Spark's")
+    cases = [*LOADS, WITHOUT_SPARK]
+    parser.add_argument("--cases", nargs="+", choices=cases, default=cases, metavar="CASE", help=", ".join(cases))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""A Spark job into Kafka: through our sink, through Spark's own as it is shipped, and through that one tuned."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import Any
+
+from processor_time import tree_s
+from pyspark.sql import DataFrame, SparkSession
+from topics import Topics
+
+from asyncsink_testing.kafka.spark_jars import spark_kafka_jars
+
+TASKS = 2
+"""Spark's cores, and the tasks of each job."""
+
+OURS, SHIPPED, TUNED = "asyncsink.kafka", "Spark's sink as shipped", "Spark's sink tuned"
+SINKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    OURS: ("asyncsink.kafka", {}),
+    SHIPPED: ("kafka", {}),
+    TUNED: (
+        "kafka",
+        {
+            "kafka.batch.size": "900000",
+            "kafka.linger.ms": "5",
+            "kafka.max.request.size": str(8 << 20),
+            "kafka.buffer.memory": str(128 << 20),
+        },
+    ),
+}
+"""The format and its options beside servers and topic, which are the same for all. Each waits for all replicas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is sent: so many rows, with values of so many bytes, with or without keys."""
+
+    rows: int
+    size: int
+    keyed: bool
+
+    def __str__(self) -> str:
+        keys = "keys" if self.keyed else "no keys"
+        return f"{self.rows / 1e6:g} M rows, values of {self.size} bytes, {keys}"
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        value = f"lpad(CAST(id AS STRING), {self.size}, 'x') AS value"
+        columns = ["CAST(id AS STRING) AS key", value] if self.keyed else [value]
+        return spark.range(0, self.rows, 1, TASKS).selectExpr(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What one run has taken; the processor time is that of Spark's JVM, its Python processes and this one."""
+
+    seconds: float
+    processor_s: float
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    """Two cores, with the jars of Spark's own sink."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.memory": "2g",
+        "spark.jars": ",".join(map(str, spark_kafka_jars())),
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.master(f"local[{TASKS}]").config(map=settings).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def sends(spark: SparkSession, topics: Topics, load: Load, sink: str) -> Callable[[], Took]:
+    """What sends the load through a sink into a fresh topic, and sees that it has arrived."""
+    door, options = SINKS[sink]
+    rows, jvm = load.frame(spark), _jvm(spark)
+
+    def run() -> Took:
+        with topics.fresh(load.rows) as topic:
+            writer = rows.write.format(door).mode("append").options(**options)
+            writer = writer.option("kafka.bootstrap.servers", topics.bootstrap).option("topic", topic)
+            own_s, jvm_s, start_s = process_time(), tree_s(jvm), perf_counter()
+            writer.save()
+            seconds = perf_counter() - start_s
+            return Took(seconds, process_time() - own_s + tree_s(jvm) - jvm_s)
+
+    return run
+
+
+def _jvm(spark: SparkSession) -> int:
+    """The process of Spark's JVM, which has started the Python processes."""
+    gateway: Any = spark.sparkContext._gateway
+    pid: int = gateway.proc.pid
+    return pid
