@@ -29,6 +29,11 @@ OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
             ("PLAIN",),
             {"sasl_username": "me", "sasl_password": 'a"b\\c\tdAé'},
         ),
+        (
+            f"/* for\nall */ {PLAIN} required // ours\n username=u@https://x password='//'; // s3cret",
+            ("PLAIN",),
+            {"sasl_username": "u@https://x", "sasl_password": "//"},
+        ),
         (rf'{PLAIN} required password="\101\x";', ("PLAIN",), {"sasl_password": "Ax"}),
         (
             'x.scram.ScramLoginModule required username="u" password="" tokenauth="false";',

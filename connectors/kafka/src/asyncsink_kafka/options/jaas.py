@@ -13,7 +13,8 @@ _SHAPE: Final = 'org.apache.kafka.common.security.plain.PlainLoginModule require
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 
 # As JaasConfig reads it with StreamTokenizer, except that words without quotes may hold any character.
-_TOKEN = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([=;])|([^\s=;"']+))""", re.DOTALL)
+_BETWEEN = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_TOKEN = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([=;])|([^\s=;"']+))""", re.DOTALL)
 _ESCAPED = re.compile(r"\\([0-3][0-7]{2}|[0-7]{1,2}|.)", re.DOTALL)
 _CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -113,8 +114,9 @@ class _Token(NamedTuple):
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens, position, end = [], 0, len(text.rstrip())
-    while position < end:
+    tokens: list[_Token] = []
+    position = 0
+    while (position := _after_blanks(text, position)) < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise _unreadable("a quotation mark is not closed")
@@ -123,6 +125,12 @@ def _tokens(text: str) -> list[_Token]:
         quoted = double if double is not None else single
         tokens.append(_Token(_unescaped(quoted)) if quoted is not None else _Token(sign or word, sign is not None))
     return tokens
+
+
+def _after_blanks(text: str, position: int) -> int:
+    """Where the next token begins, behind blanks and Java's comments."""
+    match = _BETWEEN.match(text, position)
+    return position if match is None else match.end()
 
 
 def _unescaped(text: str) -> str:
