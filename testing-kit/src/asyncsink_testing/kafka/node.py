@@ -13,7 +13,6 @@ from pathlib import Path
 from asyncsink_testing.kafka.java import jars, java
 from asyncsink_testing.kafka.ports import HOST
 
-
 _START_S = 60.0
 _STOP_S = 20.0
 _POLL_S = 0.05
