@@ -85,12 +85,13 @@ class Records:
         return Records(sequence=np.concatenate([each.sequence for each in many]), **columns)
 
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self.sequence)
 
     @property
     def nbytes(self) -> int:
         """The bytes of the columns, with their offsets."""
-        return self.sequence.nbytes + sum(column.nbytes for column in self._columns().values())
+        total: int = sum((column.nbytes for column in self._columns().values()), self.sequence.nbytes)
+        return total
 
     def take(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Records:
         """The records at these places, in this order; copied."""
@@ -115,7 +116,7 @@ class Records:
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return kind in (pa.binary(), pa.large_binary())
 
 
 def _is_headers(kind: pa.DataType) -> bool:
@@ -126,7 +127,7 @@ def _is_headers(kind: pa.DataType) -> bool:
     if not pa.types.is_struct(header) or [field.name for field in header] != ["key", "value"]:
         return False
     key, value = header[0].type, header[1].type
-    return (pa.types.is_string(key) or pa.types.is_large_string(key)) and _is_binary(value)
+    return key in (pa.string(), pa.large_string()) and _is_binary(value)
 
 
 _TYPES: Final[Mapping[str, tuple[str, Callable[[pa.DataType], bool]]]] = {

@@ -10,7 +10,7 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-from asyncsink_kafka.encoding.codecs import Codec
+from asyncsink_kafka.encoding.codecs import Codec, NoCodec
 from asyncsink_kafka.encoding.decoding import decoded
 from asyncsink_kafka.encoding.measure import HEADER_BYTES
 from asyncsink_kafka.records import Records
@@ -29,6 +29,7 @@ _NONE: Final = -1
 _TRANSACTIONAL: Final = 1 << 4
 _SPACE: Final = bytes(HEADER_BYTES)
 _SEQUENCES: Final = 1 << 31
+_PLAIN: Final = NoCodec()
 
 
 @dataclass(slots=True, eq=False)
@@ -84,13 +85,12 @@ def finished(
     base_timestamp: int,
     max_timestamp: int,
     codec: Codec,
-    plain: Codec,
     transactional: bool,
 ) -> ReadyBatch:
     """A batch of records as they are written.
 
     :param tail: the bytes that belong behind them
-    :param plain: the codec that does nothing, which is taken where compressing only makes them more
+    :param codec: is left out where it only makes them more
     """
     # One allocation that nobody fills with zeros first.
     buffer = bytearray().join((_SPACE, records, tail))
@@ -101,7 +101,7 @@ def finished(
         if len(compressed) < plain_bytes:
             buffer = bytearray().join((_SPACE, compressed))
         else:
-            codec = plain
+            codec = _PLAIN
     count = len(sequence)
     attributes = codec.attributes | (_TRANSACTIONAL if transactional else 0)
     length = len(buffer) - _LENGTH_COUNTS_FROM

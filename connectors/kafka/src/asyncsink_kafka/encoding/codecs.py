@@ -164,8 +164,8 @@ NAMES: Final = tuple(_CODECS)
 def codec(name: str, level: int | None = None) -> Codec:
     """The codec of this name: none, gzip, snappy, lz4 or zstd.
 
-    :param level: as Java's ``compression.<name>.level``: gzip 1 to 9 (-1, its default, is zlib's own), lz4 1 to 17, zstd
-        -131072 to 22; None for the default
+    :param level: as Java's ``compression.<name>.level``: gzip 1 to 9 (-1, its default, is zlib's own), lz4 1 to 17,
+        zstd -131072 to 22; None for the default
     :raises ConfigurationError: there is none of this name, it has no such level, or pyarrow was built without it
     """
     if name not in _CODECS:
@@ -185,8 +185,8 @@ def codec(name: str, level: int | None = None) -> Codec:
 def _arrow_codec(name: str, kafka_name: str, level: int | None = None) -> pa.Codec:
     if not pa.Codec.is_available(name):
         raise ConfigurationError(
-            f"compression is {kafka_name!r}, but this pyarrow {pa.__version__} was built without {name}; install pyarrow "
-            "from PyPI or conda-forge, or take another compression"
+            f"compression is {kafka_name!r}, but this pyarrow {pa.__version__} was built without {name}; "
+            "install pyarrow from PyPI or conda-forge, or take another compression"
         )
     return pa.Codec(name, level)
 

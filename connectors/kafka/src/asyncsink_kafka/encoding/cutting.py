@@ -44,17 +44,26 @@ class Deltas(NamedTuple):
 
     def sizes(self) -> NDArray[np.uint8]:
         """The bytes that both deltas of each record take."""
-        return widths(self.offset) + (1 if self.timestamp is None else widths(self.timestamp))
+        sizes = widths(self.offset)
+        sizes += np.uint8(1) if self.timestamp is None else widths(self.timestamp)
+        return sizes
+
+    def slice(self, start: int, stop: int) -> Deltas:
+        return Deltas(self.offset[start:stop], None if self.timestamp is None else self.timestamp[start:stop])
 
 
-class Cut(NamedTuple):
-    """The batches, each from one bound to the next in the order of the slots, and what depends on where they begin."""
+class Cuts(NamedTuple):
+    """The batches, each from one bound to the next in the order of the slots, and what depends on where they begin.
+
+    :param bodies: the bytes of each record without its own length
+    """
 
     bounds: Int64s
     deltas: Deltas
+    bodies: Int64s
 
 
-def cut(least: Int64s, timestamps: Int64s | None, ends: Int64s, max_bytes: int, max_count: int) -> Cut:
+def cut(least: Int64s, timestamps: Int64s | None, ends: Int64s, max_bytes: int, max_count: int) -> Cuts:
     """Cut the records of each slot into batches, each of which takes as many as it can hold and at least one.
 
     :param least: of each record, in the order of the slots, what :class:`Measured` says
@@ -62,10 +71,9 @@ def cut(least: Int64s, timestamps: Int64s | None, ends: Int64s, max_bytes: int, 
     :param ends: see :class:`Grouped`
     """
     bounds = np.concatenate((ends[:1], ends[1:][np.diff(ends) > 0]))
-    whole = Cut(bounds, _deltas(bounds, timestamps))
-    sizes = with_length(least + whole.deltas.sizes())
+    whole = _cuts(bounds, least, timestamps)
     room = max_bytes - HEADER_BYTES
-    too_large = (np.add.reduceat(sizes, bounds[:-1]) > room) | (np.diff(bounds) > max_count)
+    too_large = (np.add.reduceat(with_length(whole.bodies), bounds[:-1]) > room) | (np.diff(bounds) > max_count)
     if not too_large.any():
         return whole
     parts = [bounds[:1]]
@@ -73,8 +81,12 @@ def cut(least: Int64s, timestamps: Int64s | None, ends: Int64s, max_bytes: int, 
         within = None if timestamps is None else timestamps[start:stop]
         inner = _cut_slot(least[start:stop], within, room, max_count) if cut_up else [stop - start]
         parts.append(np.asarray(inner, np.int64) + start)
-    bounds = np.concatenate(parts)
-    return Cut(bounds, _deltas(bounds, timestamps))
+    return _cuts(np.concatenate(parts), least, timestamps)
+
+
+def _cuts(bounds: Int64s, least: Int64s, timestamps: Int64s | None) -> Cuts:
+    deltas = _deltas(bounds, timestamps)
+    return Cuts(bounds, deltas, least + deltas.sizes())
 
 
 def _cut_slot(least: Int64s, timestamps: Int64s | None, room: int, max_count: int) -> list[int]:
@@ -88,9 +100,8 @@ def _cut_slot(least: Int64s, timestamps: Int64s | None, room: int, max_count: in
         most = min(most, start + max_count, len(least))
         if most > start + 1:
             within = None if timestamps is None else timestamps[start:most]
-            deltas = _deltas(np.array([0, most - start]), within)
-            sizes = with_length(least[start:most] + deltas.sizes())
-            most = start + int(np.searchsorted(np.cumsum(sizes), room, "right"))
+            bodies = _cuts(np.array([0, most - start]), least[start:most], within).bodies
+            most = start + int(np.searchsorted(np.cumsum(with_length(bodies)), room, "right"))
         start = max(most, start + 1)
         stops.append(start)
     return stops

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from asyncsink_kafka.encoding.batch import ReadyBatch, finished
-from asyncsink_kafka.encoding.codecs import Codec, NoCodec
-from asyncsink_kafka.encoding.cutting import Deltas, cut, group
+from asyncsink_kafka.encoding.codecs import Codec
+from asyncsink_kafka.encoding.cutting import Cuts, Deltas, Grouped, cut, group
 from asyncsink_kafka.encoding.measure import Measured, joined, measure, offsets_of
 from asyncsink_kafka.encoding.varints import Int64s, UInt64s, doubled, packed
 from asyncsink_kafka.records import Records
@@ -21,6 +20,9 @@ _ATTRIBUTES = 0
 _NULL_KEY = 1  # a length of -1
 _NO_DELTA = 0
 _NO_HEADERS = 0
+
+_PIECE_BYTES = 2 << 20
+"""What is written at a time: so much stays in the processor's cache, and in memory that is there already."""
 
 
 def encode(
@@ -38,8 +40,8 @@ def encode(
 
     :param slots: where each record goes, from 0 up to `slot_count`; one of -1 is left out
     :param now_ms: the timestamp of those that have none
-    :param max_batch_bytes: a batch's, before it is compressed and with its header; a record that is larger alone makes a
-        batch of its own
+    :param max_batch_bytes: a batch's, before it is compressed and with its header; a record that is larger alone makes
+        a batch of its own
     :raises ValueError: the key of a header is null
     """
     if len(slots) and slots.min() < 0:
@@ -48,15 +50,19 @@ def encode(
     if not len(records):
         return []
     grouped = group(slots, slot_count)
-    order = grouped.order
     measured = measure(records)
-    times = _times(records.timestamp, now_ms, order)
-    least = measured.least if order is None else measured.least[order]
-    batches = cut(least, times.each, grouped.ends, max_batch_bytes, max_batch_count)
-    written = _written(measured, least, batches.deltas, order)
-    sequence = records.sequence if order is None else records.sequence[order]
-    target = _Target(grouped.ends, codec, transactional)
-    return [*_batches(written, batches.bounds, times, sequence, target)]
+    times = _times(records.timestamp, now_ms, grouped.order)
+    least = measured.least if grouped.order is None else measured.least[grouped.order]
+    cuts = cut(least, times.each, grouped.ends, max_batch_bytes, max_batch_count)
+    sequence = records.sequence if grouped.order is None else records.sequence[grouped.order]
+    plan = _Plan(grouped, cuts, times, sequence, codec, transactional)
+    batches: list[ReadyBatch] = []
+    for first, last in _pieces(cuts):
+        start, stop = int(cuts.bounds[first]), int(cuts.bounds[last])
+        rows = slice(start, stop) if grouped.order is None else grouped.order[start:stop]
+        written = _written(measured.pick(rows), cuts.bodies[start:stop], cuts.deltas.slice(start, stop))
+        batches += _batches(written, first, last, plan)
+    return batches
 
 
 class _Times(NamedTuple):
@@ -66,8 +72,13 @@ class _Times(NamedTuple):
     common: int
 
 
-class _Target(NamedTuple):
-    ends: Int64s
+class _Plan(NamedTuple):
+    """All that the batches take beside the bytes of their records; `sequence` is in the order of the slots."""
+
+    grouped: Grouped
+    cuts: Cuts
+    times: _Times
+    sequence: Int64s
     codec: Codec
     transactional: bool
 
@@ -76,12 +87,12 @@ class _Written(NamedTuple):
     """Finished records, behind each other.
 
     :param offsets: where each begins in `data`, and where the last one ends
-    :param ahead: so many bytes at the beginning of each record are the end of the one before
+    :param tail: what the last one still lacks; with so many bytes more does each record begin
     """
 
     offsets: Int64s
     data: pa.Buffer
-    ahead: int
+    tail: bytes
 
 
 def _times(column: pa.Array | None, now_ms: int, order: Int64s | None) -> _Times:
@@ -94,65 +105,56 @@ def _times(column: pa.Array | None, now_ms: int, order: Int64s | None) -> _Times
     return _Times(each if order is None else each[order], first)
 
 
-def _written(measured: Measured, least: Int64s, deltas: Deltas, order: Int64s | None) -> _Written:
-    """The records in the order of the slots, made in the order in which they are and then brought into the other.
-
-    So they are copied twice: by joining their parts, and by taking them.
-    """
-
-    def as_given(column: UInt64s) -> UInt64s:
-        if order is None:
-            return column
-        given = np.empty_like(column)
-        given[order] = column
-        return given
-
-    head = [as_given(doubled(least + deltas.sizes())), _ATTRIBUTES]
-    head += [_NO_DELTA if deltas.timestamp is None else as_given(deltas.timestamp), as_given(deltas.offset)]
-    columns = _columns(head, measured)
-    records = joined(*columns)
-    if order is not None:
-        records = pc.take(records, pa.array(order), boundscheck=False)
-    return _Written(offsets_of(records), records.buffers()[2], 0 if measured.headers else 1)
+def _pieces(cuts: Cuts) -> Iterator[tuple[int, int]]:
+    """Runs of batches, from one to before the other, that are written together."""
+    ends = np.cumsum(np.add.reduceat(cuts.bodies, cuts.bounds[:-1]))
+    first, count = 0, len(ends)
+    while first < count:
+        done = int(ends[first - 1]) if first else 0
+        last = max(int(np.searchsorted(ends, done + _PIECE_BYTES, "right")), first + 1)
+        yield first, last
+        first = last
 
 
-def _columns(head: list[UInt64s | int], measured: Measured) -> list[pa.Array]:
-    """What the records are joined from, each column a cost: neighbours that are numbers make up one."""
+def _written(measured: Measured, bodies: Int64s, deltas: Deltas) -> _Written:
+    """The bytes of records; each column that is joined costs time, so neighbours that are numbers make up one."""
     value, key, headers = measured.value, measured.key, measured.headers
-    count = len(value.data)
+    timestamp = _NO_DELTA if deltas.timestamp is None else deltas.timestamp
+    head: list[UInt64s | int] = [doubled(bodies), _ATTRIBUTES, timestamp, deltas.offset]
     if headers is None:
-        # The byte that says so ends the record. Written before the next one it needs no column.
+        # The byte that says so ends the record. Written ahead of the next one it needs no column.
         head = [_NO_HEADERS, *head]
     if key is None:
-        columns = [packed([*head, _NULL_KEY, value.varints], count), value.data]
+        columns = [packed([*head, _NULL_KEY, value.varints]), value.data]
     else:
-        columns = [packed([*head, key.varints], count), key.data, packed([value.varints], count), value.data]
-    return columns if headers is None else [*columns, packed([headers.counts], count), headers.data]
+        columns = [packed([*head, key.varints]), key.data, packed([value.varints]), value.data]
+    if headers is not None:
+        columns += (packed([headers.counts]), headers.data)
+    records = joined(*columns)
+    return _Written(offsets_of(records), records.buffers()[2], b"" if headers else bytes([_NO_HEADERS]))
 
 
-def _batches(
-    written: _Written, bounds: Int64s, times: _Times, sequence: Int64s, target: _Target
-) -> Iterator[ReadyBatch]:
+def _batches(written: _Written, first: int, last: int, plan: _Plan) -> Iterator[ReadyBatch]:
+    """The batches of one piece."""
+    bounds, each, common = plan.cuts.bounds[first : last + 1], plan.times.each, [plan.times.common] * (last - first)
     starts = bounds[:-1]
-    slots = (np.searchsorted(target.ends, starts, "right") - 1).tolist()
-    common = [times.common] * len(starts)
-    firsts = common if times.each is None else times.each[starts].tolist()
-    latest = common if times.each is None else np.maximum.reduceat(times.each, starts).tolist()
-    places = written.offsets[bounds].tolist()
+    slots = (np.searchsorted(plan.grouped.ends, starts, "right") - 1).tolist()
+    base = common if each is None else each[starts].tolist()
+    latest = common if each is None else np.maximum.reduceat(each[: bounds[-1]], starts).tolist()
+    places = written.offsets[bounds - bounds[0]].tolist()
     rows = bounds.tolist()
-    tail = bytes([_NO_HEADERS]) if written.ahead else b""
-    plain = NoCodec()
+    ahead = len(written.tail)
     with memoryview(written.data) as data:
-        for number, slot in enumerate(slots):
-            with data[places[number] + written.ahead : places[number + 1]] as records:
+        for place, slot in enumerate(slots):
+            start, stop = rows[place : place + 2]
+            with data[places[place] + ahead : places[place + 1]] as records:
                 yield finished(
                     records,
-                    tail,
+                    written.tail,
                     slot=slot,
-                    sequence=sequence[rows[number] : rows[number + 1]],
-                    base_timestamp=firsts[number],
-                    max_timestamp=latest[number],
-                    codec=target.codec,
-                    plain=plain,
-                    transactional=target.transactional,
+                    sequence=plan.sequence[start:stop],
+                    base_timestamp=base[place],
+                    max_timestamp=latest[place],
+                    codec=plan.codec,
+                    transactional=plan.transactional,
                 )

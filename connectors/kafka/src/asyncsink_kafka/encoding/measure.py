@@ -22,6 +22,9 @@ from asyncsink_kafka.records import Records
 
 _NOTHING = pa.scalar(b"", LARGE_BINARY)
 
+Rows = slice | Int64s
+"""Records by their places."""
+
 HEADER_BYTES = 61
 """The bytes of a record batch before its records."""
 
@@ -38,6 +41,9 @@ class Column:
     def varints(self) -> UInt64s:
         return zigzag(self.lengths) if self.nulls else doubled(self.lengths)
 
+    def pick(self, rows: Rows) -> Column:
+        return Column(_picked(self.data, rows), self.lengths[rows], self.nulls)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeaderColumn:
@@ -45,6 +51,9 @@ class HeaderColumn:
 
     data: pa.Array
     counts: UInt64s
+
+    def pick(self, rows: Rows) -> HeaderColumn:
+        return HeaderColumn(_picked(self.data, rows), self.counts[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +69,12 @@ class Measured:
     key: Column | None
     headers: HeaderColumn | None
     least: Int64s
+
+    def pick(self, rows: Rows) -> Measured:
+        """These rows, in this order."""
+        key = None if self.key is None else self.key.pick(rows)
+        headers = None if self.headers is None else self.headers.pick(rows)
+        return Measured(self.value.pick(rows), key, headers, self.least[rows])
 
 
 def measure(records: Records) -> Measured:
@@ -97,6 +112,10 @@ def joined(*columns: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(*columns, _NOTHING)
 
 
+def _picked(data: pa.Array, rows: Rows) -> pa.Array:
+    return data[rows] if isinstance(rows, slice) else pc.take(data, pa.array(rows), boundscheck=False)
+
+
 def offsets_of(array: pa.Array) -> Int64s:
     """Where each value of a large_binary column begins in its data, and where the last one ends."""
     if not len(array):
@@ -123,7 +142,7 @@ def _unmasked(data: pa.Array) -> pa.Array:
 
 def _bytes(column: Column) -> Int64s:
     """What the values take, each with its length before it."""
-    lengths = np.maximum(column.lengths, 0) if column.nulls else column.lengths
+    lengths: Int64s = np.maximum(column.lengths, 0) if column.nulls else column.lengths
     return lengths + widths(column.varints)
 
 
@@ -136,7 +155,7 @@ def _headers(lists: pa.Array) -> HeaderColumn | None:
     if keys.null_count:
         raise ValueError(f"{keys.null_count} headers of records have no key; Kafka needs one, the value may be null")
     key, value = _column(keys.cast(pa.large_string())), _column(values)
-    each = joined(packed([key.varints], len(keys)), key.data, packed([value.varints], len(keys)), value.data)
+    each = joined(packed([key.varints]), key.data, packed([value.varints]), value.data)
     # The headers of one record are neighbours: where the first begins and the last ends is all that it takes.
     ends = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(counts, out=ends[1:])

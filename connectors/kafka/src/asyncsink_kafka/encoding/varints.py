@@ -36,12 +36,12 @@ def widths(numbers: UInt64s) -> NDArray[np.uint8]:
     return result
 
 
-def packed(fields: Sequence[UInt64s | int], count: int) -> pa.Array:
+def packed(fields: Sequence[UInt64s | int]) -> pa.Array:
     """One binary value a row: the row's fields one behind the other.
 
-    :param fields: columns of numbers to be written as varints, or a byte that is the same in every row
-    :param count: the rows
+    :param fields: columns of numbers to be written as varints, at least one, and bytes that are the same in every row
     """
+    count = next(len(field) for field in fields if not isinstance(field, int))
     sizes = [1 if isinstance(field, int) else widths(field) for field in fields]
     room = [1 if isinstance(size, int) else int(size.max(initial=1)) for size in sizes]
     # Each row gets as much room as the widest; a mask then takes out what is filled.
