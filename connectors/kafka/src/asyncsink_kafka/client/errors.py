@@ -14,9 +14,7 @@ _SEQUENCE = (
     "The brokers have lost or mixed up what they know of this producer, and a batch under a new epoch was refused "
     "likewise: look into their logs; enableIdempotence=false does without."
 )
-_OLD_BROKER = (
-    "The brokers are too old for it: upgrade them, or set compression and enableIdempotence to what they know."
-)
+_OLD_BROKER = "The brokers are too old: upgrade them, or set compression and enableIdempotence to what they know."
 _TRANSACTION = "The sink uses no transactions: report what the brokers' logs say of it."
 
 ERRORS = ErrorTable.of(

@@ -1,4 +1,4 @@
-"""How a ready batch is given to aiokafka: over its private parts where they are as we know them, else over public ones."""
+"""How a ready batch is given to aiokafka: by its private parts where they are as we know them, else by public ones."""
 
 from __future__ import annotations
 

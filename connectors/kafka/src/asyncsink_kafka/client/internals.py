@@ -1,8 +1,8 @@
 """Everything of aiokafka that is not public and that we use: the only module that a new version of it can break.
 
-Used are: the methods that the sender calls on a ``BatchBuilder``, which :class:`SealedBatch` imitates; the sender's task
-and the connections' transports, to end them without waiting for anybody. :func:`differences` looks whether they are
-there, and says what is not; without them :class:`~asyncsink_kafka.client.publicly.PublicHandover` does the work.
+Used are: the methods that the sender calls on a ``BatchBuilder``, which :class:`SealedBatch` imitates; the sender's
+task and the connections' transports, to end them without waiting for anybody. :func:`differences` looks whether they
+are there, and says what is not; then :class:`~asyncsink_kafka.client.publicly.PublicHandover` does the work.
 """
 
 from __future__ import annotations

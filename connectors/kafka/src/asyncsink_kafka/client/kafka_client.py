@@ -27,15 +27,18 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def connect(options: KafkaOptions, config: AsyncSinkWriterConfig) -> AsyncIterator[KafkaClient]:
+async def connect(
+    options: KafkaOptions, config: AsyncSinkWriterConfig, handover: Handover | None = None
+) -> AsyncIterator[KafkaClient]:
     """A client whose brokers have answered. Left with an exception it gives up what is under way.
 
     Connecting is repeated for ``config.retry.timeout_s``.
 
+    :param handover: how batches are given to aiokafka; by default as quickly as the installed version allows
     :raises FatalRequestError: the brokers do not let us in: credentials, certificates, missing permission
     :raises DestinationUnavailableError: no broker could be reached in that time
     """
-    handover = choose_handover(options.idempotent)
+    handover = handover or choose_handover(options.idempotent)
     arguments = await producer_arguments(options, config, compresses=handover.compresses)
     client = KafkaClient(arguments, config.retry, handover, max_block_s=options.max_block_s)
     try:

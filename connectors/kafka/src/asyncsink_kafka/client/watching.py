@@ -61,6 +61,7 @@ class ProduceWatch:
 
     def attach(self, client: Any) -> None:
         """Watch an ``AIOKafkaClient`` from now on."""
+        self._closed = False
         send = client.send
 
         async def watched(node_id: Any, request: Any, **options: Any) -> Any:
@@ -71,7 +72,7 @@ class ProduceWatch:
         client.send = watched
 
     def close(self) -> None:
-        """Let no further produce request through: its task ends as if it were cancelled."""
+        """Let no further produce request through, until another client is attached: tasks end as if cancelled."""
         self._closed = True
 
     async def _produce(
