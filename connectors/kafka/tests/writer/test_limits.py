@@ -1,0 +1,92 @@
+"""Memory is bounded, the kernel's rate limit holds batches back, and brokers that throttle are left alone."""
+
+from __future__ import annotations
+
+import anyio
+import pyarrow as pa
+
+from asyncsink import MiB, RateLimit
+from asyncsink.context import WriterInitContext
+from asyncsink.metrics import Metrics
+
+from .harness import QUICK, TOPIC, FakeClient, FakeSink, records, virtual, writer_of
+
+
+@virtual
+async def test_while_the_brokers_hang_no_more_is_held_than_the_buffer_allows() -> None:
+    client, release = FakeClient(), anyio.Event()
+    client.answer = lambda batch: release.wait()
+    bound = 1 * MiB
+    batch = pa.RecordBatch.from_pydict({"value": [b"x" * 1000] * 5000})
+    peaks = []
+    async with writer_of(client, max_buffered_size_in_bytes=bound) as writer, anyio.create_task_group() as group:
+        group.start_soon(writer.write_batch, batch)
+        for _ in range(20):
+            await anyio.sleep(0.05)
+            peaks.append(writer.statistics().size_in_bytes)
+        assert writer.statistics().accepted < 5000
+        release.set()
+    assert max(peaks) <= bound * 1.05
+    assert writer.statistics().acknowledged == 5000
+
+
+@virtual
+async def test_no_more_rows_wait_than_allowed() -> None:
+    client, release = FakeClient(), anyio.Event()
+    client.answer = lambda batch: release.wait()
+    async with writer_of(client, max_batch_size=10, max_buffered_requests=50) as writer:
+        async with anyio.create_task_group() as group:
+            group.start_soon(writer.write_many, records(range(500)))
+            await anyio.sleep(1)
+            assert writer.statistics().buffered_entries <= 50
+            release.set()
+    assert writer.statistics().acknowledged == 500
+
+
+@virtual
+async def test_a_fixed_rate_is_kept() -> None:
+    client = FakeClient()
+    began_s = anyio.current_time()
+    async with writer_of(client, rate_limit=RateLimit.fixed(records=100, per_s=1.0, burst=100)) as writer:
+        await writer.write_many(records(range(1000)))
+    took_s = anyio.current_time() - began_s
+    assert 8.0 <= took_s <= 11.0
+    assert max(client.batches) <= 100
+
+
+@virtual
+async def test_brokers_that_throttle_are_left_alone_for_so_long() -> None:
+    client = FakeClient()
+    async with writer_of(client) as writer:
+        await writer.write(b"a")
+        await writer.flush()
+        writer._client.observer.started(1, 10)
+        writer._client.observer.ended(0.01, None, 3.0)
+        began_s = anyio.current_time()
+        await writer.write(b"b")
+        await writer.flush()
+        assert anyio.current_time() - began_s >= 3.0
+    assert writer.statistics().throttled_entries == 1
+
+
+@virtual
+async def test_rows_gather_while_the_brokers_are_busy() -> None:
+    client = FakeClient()
+    client.answer = lambda batch: anyio.sleep(1.0)
+    async with writer_of(client, partitioner="fixed") as writer:
+        for start in range(0, 1000, 10):
+            await writer.write_many(records(range(start, start + 10)))
+            await anyio.sleep(0.02)
+    assert len(client.batches) < 10, client.batches
+
+
+@virtual
+async def test_the_metrics_are_the_kernels() -> None:
+    client, metrics = FakeClient(), Metrics()
+    sink = FakeSink(client, QUICK, topic=TOPIC)
+    async with sink.create_writer(WriterInitContext(metric_group=metrics.group)) as writer:
+        await writer.write_many(records(range(50)))
+        await writer.flush()
+        told = metrics.snapshot()
+    assert told["numRecordsIn"] == told["numRecordsAcknowledged"] == told["numRecordsSend"] == 50
+    assert told["currentSendTime"] == 1.0
