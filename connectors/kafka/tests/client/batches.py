@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import anyio.lowlevel
 import numpy as np
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
@@ -92,8 +93,9 @@ def values_in(bootstrap: str, topic: str, partition: int) -> list[str]:
     return [each.value().decode() for each in read_back(bootstrap, topic, partition)]
 
 
-def tasks_of_aiokafka() -> list[str]:
-    """What of aiokafka still runs in this loop."""
+async def left_running() -> list[str]:
+    """What of aiokafka still runs in this loop, when that which was cancelled has had a turn."""
+    await anyio.lowlevel.checkpoint()
     names = [getattr(each.get_coro(), "__qualname__", "") for each in asyncio.all_tasks() if not each.done()]
     return [name for name in names if name.startswith(("Sender", "AIOKafka", "MessageAccumulator"))]
 

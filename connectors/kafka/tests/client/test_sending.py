@@ -12,7 +12,7 @@ from asyncsink_kafka.client.handover import Handover
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_testing.kafka import MockCluster
 
-from .batches import NOW_MS, Told, batch_of, config_of, options_for, read_back, tasks_of_aiokafka, values_in
+from .batches import NOW_MS, Told, batch_of, config_of, left_running, options_for, read_back, values_in
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ async def test_batches_arrive_once_and_in_order(cluster: MockCluster, topic: str
 
     expected = [f"{number}-{each}" for number in range(20) for each in range(7)]
     assert [values_in(cluster.bootstrap, topic, each) for each in range(3)] == [expected] * 3
-    assert tasks_of_aiokafka() == []
+    assert await left_running() == []
 
 
 async def test_every_part_of_a_record_arrives(cluster: MockCluster, topic: str, handover: Handover) -> None:
