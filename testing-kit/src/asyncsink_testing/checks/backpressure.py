@@ -22,6 +22,8 @@ async def in_flight_limit(trial: Trial) -> None:
     The destination answers late, so that requests pile up. It breaks where submit_request_entries makes several
     requests of one, where it returns before the answer has come, and where the connector has a limit of its own.
     """
+    if "maxInFlightRequests" not in trial.subject.tuning:
+        raise NotApplicableError("the writer has no option maxInFlightRequests")
     limit = 2
     peak = await _peak_in_flight(trial, limit)
     if peak > limit:
@@ -54,7 +56,8 @@ async def _peak_in_flight(trial: Trial, limit: int) -> int:
         raise NotApplicableError("the destination does not show how many requests are under way")
     # No answer may come too late: a request that is given up, and still under way there, is not the connector's.
     extra = {"maxInFlightRequests": str(limit), "requestTimeout": "10s"}
-    delivery = await trial.deliver(trial.rows(6 * trial.batch), then=Fault.SLOW, extra=extra)
+    own = {name: value for name, value in extra.items() if name in trial.subject.tuning}
+    delivery = await trial.deliver(trial.rows(6 * trial.batch), then=Fault.SLOW, extra=own)
     delivery.succeeded().arrived()
     return trial.destination.peak_in_flight
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Guarantee = Literal["at-least-once", "exactly-once"]
-Ordering = Literal["none", "key"]
+Ordering = Literal["none", "key", "partition"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,8 @@ class Capabilities:
 
     :param guarantee: what a connector delivers without options of its own; with ``"exactly-once"`` nothing may ever
         stand in the destination twice
-    :param ordering: ``"key"`` if it can keep the order of each key, by ``ordering=key``
+    :param ordering: ``"key"`` if it can keep the order of each key, by ``ordering=key``; ``"partition"`` if the service
+        has partitions that keys choose, and the connector keeps the order of each without being asked
     :param partial_failure: the service answers for single entries of a request
     :param atomic_requests: the service stores a request whole or not at all
     :param idempotent: the destination drops what it has stored before, so that nothing ever stands there twice

@@ -36,7 +36,8 @@ class SeenRequest:
 class Destination(Protocol):
     """A model, a server on loopback or a real service, whose faults the checks ask for.
 
-    It belongs to one check: whoever enters its context manager gets one that holds nothing.
+    It belongs to one check: whoever enters its context manager gets one that holds nothing. One that has more to tell
+    than its endpoint, such as a topic of its own, has ``names: Mapping[str, str]`` as well.
     """
 
     @property

@@ -69,7 +69,10 @@ class SinkConformance:
 
     @pytest.fixture
     def sink_options(self) -> Mapping[str, str]:
-        """The options that a user would give Spark, with ``{endpoint}`` for the destination's; to be overridden."""
+        """The options that a user would give Spark, with ``{endpoint}`` for the destination's; to be overridden.
+
+        A destination with ``names`` fills in ``{name}`` for each of them as well.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no fixture `sink_options` of its own")
 
     def element(self, row: Row) -> Any:

@@ -54,7 +54,8 @@ _HANGING_TIMEOUT = "1s"
 class Subject:
     """The connector under test, as its author describes it.
 
-    :param options: what a user would give Spark; ``{endpoint}`` in a value is the destination's
+    :param options: what a user would give Spark; ``{endpoint}`` in a value is the destination's, and so is ``{name}``
+        for each of its ``names``, if it has some
     :param tuning: the writer's options that make a check quick
     :param element: the element that a converter takes, made of a row with ``id``, ``key`` and ``text``
     :param row: the row that a payload in the destination stands for, the reverse of `element`
@@ -131,10 +132,15 @@ class Trial:
 
         :param extra: further options; None leaves an option at the connector's own value
         """
-        endpoint = self.destination.endpoint
-        own = {name: value.replace("{endpoint}", endpoint) for name, value in self.subject.options.items()}
+        own = {name: self._filled(value) for name, value in self.subject.options.items()}
         options = {**self.subject.tuning, "maxBatchSize": str(self.batch), **own, **(extra or {})}
         return {name: value for name, value in options.items() if value is not None}
+
+    def _filled(self, value: str) -> str:
+        names = {"endpoint": self.destination.endpoint, **getattr(self.destination, "names", {})}
+        for name, told in names.items():
+            value = value.replace(f"{{{name}}}", told)
+        return value
 
     @property
     def hanging_options(self) -> dict[str, str | None]:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import base64
 import shutil
 import tempfile
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from asyncsink_testing.kafka.listeners import PLAINTEXT, Sasl, Tls, listener_properties
 from asyncsink_testing.kafka.node import BrokerNode
 from asyncsink_testing.kafka.ports import HOST, free_ports
 
 _CONTROLLER = "CONTROLLER"
+_ANSWER_S = 30.0
+_POLL_S = 0.01
+_SOON = (3, 5, 6)
+"""Codes of a topic that is not everywhere yet: unknown, without a leader, led by another."""
+QUICK_START = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""Half the processor time of a start, and half the speed afterwards."""
+
 _QUICK = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",
@@ -37,12 +45,13 @@ class KafkaCluster:
     """Brokers that run while this is entered, each one controller too, and no longer than this process.
 
     A listener for PLAINTEXT is always there: by it the brokers speak with each other, and tests look at what is stored.
-    Starting takes about three seconds for one broker. The first start of all fetches Kafka.
+    Starting takes three seconds for one broker, and six again after a kill, while the controller believes that it still
+    lives. The first start of all fetches Kafka.
 
     :param brokers: 1 or 3; their numbers begin with 1
     :param listeners: the others: of SSL, SASL_PLAINTEXT, SASL_SSL
     :param properties: any of the broker's, over those that make it quick
-    :param jvm_options: in place of a small heap
+    :param jvm_options: in place of those by which it starts soon; a benchmark gives others, such as ``-Xmx1g`` alone
     :param folder: for settings and data, and kept; by default a temporary one
     :raises KafkaUnavailable: on entering: no Java, or no Maven to fetch Kafka with
     """
@@ -55,13 +64,14 @@ class KafkaCluster:
         tls: Tls | None = None,
         sasl: Sasl | None = None,
         properties: Mapping[str, str] | None = None,
-        jvm_options: Sequence[str] = ("-Xmx384m", "-Xms384m"),
+        jvm_options: Sequence[str] = QUICK_START,
         folder: Path | None = None,
     ) -> None:
         self._count, self._protocols = brokers, [PLAINTEXT, *(each for each in listeners if each != PLAINTEXT)]
         self._tls, self._sasl, self._given = tls, sasl, dict(properties or {})
         self._jvm_options, self._kept = list(jvm_options), folder
         self._folder = Path()
+        self._admin: Any = None
         self._nodes: dict[int, BrokerNode] = {}
 
     def __enter__(self) -> Self:
@@ -131,12 +141,32 @@ class KafkaCluster:
         replicas: int | None = None,
         config: Mapping[str, str] | None = None,
     ) -> None:
-        """Make a topic, by default with a replica on every broker."""
+        """Make a topic, by default with a replica on every broker, and return when all its leaders answer."""
         from confluent_kafka.admin import AdminClient, NewTopic
 
+        if self._admin is None:
+            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         topic = NewTopic(name, partitions, replicas or self._count, config=dict(config or {}))
-        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        client.create_topics([topic])[name].result(30)
+        self._admin.create_topics([topic])[name].result(_ANSWER_S)
+        self._await_leaders(name, partitions)
+
+    def _await_leaders(self, topic: str, partitions: int) -> None:
+        """A leader that has only just been chosen may not know of it yet."""
+        from confluent_kafka import KafkaException, TopicPartition
+        from confluent_kafka.admin import OffsetSpec
+
+        deadline_s = time.monotonic() + _ANSWER_S
+        asked = {TopicPartition(topic, each): OffsetSpec.latest() for each in range(partitions)}
+        while asked:
+            try:
+                for each in self._admin.list_offsets(asked).values():
+                    each.result(_ANSWER_S)
+            except KafkaException as error:
+                if time.monotonic() > deadline_s or error.args[0].code() not in _SOON:
+                    raise
+                time.sleep(_POLL_S)
+            else:
+                return
 
     def _make(self) -> list[BrokerNode]:
         count, width = self._count, len(self._protocols) + 1
@@ -171,6 +201,7 @@ class KafkaCluster:
         return BrokerNode(number, ports, properties, folder, self._jvm_options)
 
     def _leave(self) -> None:
+        self._admin = None
         for node in self._nodes.values():
             node.kill()
         if self._kept is None:
@@ -187,7 +218,7 @@ class KafkaBroker(KafkaCluster):
         tls: Tls | None = None,
         sasl: Sasl | None = None,
         properties: Mapping[str, str] | None = None,
-        jvm_options: Sequence[str] = ("-Xmx384m", "-Xms384m"),
+        jvm_options: Sequence[str] = QUICK_START,
         folder: Path | None = None,
     ) -> None:
         super().__init__(

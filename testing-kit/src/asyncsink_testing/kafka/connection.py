@@ -89,7 +89,7 @@ class Connection:
 
     async def _pass(self, upstream: Endpoint) -> None:
         send, self._answers = anyio.create_memory_object_stream[bytes](1)
-        async with self._answers:
+        async with send, self._answers:
             listening = anyio.CancelScope()
 
             async def listen() -> None:
