@@ -169,7 +169,7 @@ def test_pem_may_be_files_or_text() -> None:
         ({"topicPattern": "("}, "option 'topicPattern' = '(' is no regular expression"),
         ({"topic": "c", "topics": "a,b"}, "option 'topic' = 'c' is not among the topics that 'topics' and"),
         ({"partitioner": "murmur"}, "did you mean 'murmur2'?"),
-        ({"partitioner": "com.Mine"}, "or a Partitioner of your own as 'package.module:Class'"),
+        ({"partitioner": "com.Mine"}, "give its import path as 'package.module:Class'"),
         ({"acks": "0"}, "leave acks out, or set deliveryGuarantee=none"),
         ({"acks": "2"}, "option 'acks' = '2' must be 'all' or '1' or '0'"),
         ({"enableIdempotence": "true", "acks": "1"}, "needs 'acks' = 'all', and it is '1'"),

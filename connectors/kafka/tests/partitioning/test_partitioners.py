@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from asyncsink import ConfigurationError
-from asyncsink_kafka.partitioning import checked_partitioner, make_partitioner, murmur2_many
+from asyncsink_kafka.options.partitioner_names import checked_partitioner
+from asyncsink_kafka.partitioning import make_partitioner, murmur2_many
 from asyncsink_kafka.partitioning.standard import Fixed, Murmur2, RoundRobin, Sticky
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records

@@ -60,8 +60,8 @@ async def test_brokers_that_throttle_are_left_alone_for_so_long() -> None:
     async with writer_of(client) as writer:
         await writer.write(b"a")
         await writer.flush()
-        writer._client.observer.started(1, 10)
-        writer._client.observer.ended(0.01, None, 3.0)
+        client.observer.started(1, 10)
+        client.observer.ended(0.01, None, 3.0)
         began_s = anyio.current_time()
         await writer.write(b"b")
         await writer.flush()

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.options import ConnectorOptions, did_you_mean, folded, option
-
-PARTITIONERS = ("murmur2", "sticky", "round-robin", "fixed")
+from asyncsink.options import ConnectorOptions, option
+from asyncsink_kafka.options.partitioner_names import checked_partitioner
 
 # org.apache.kafka.common.internals.Topic: what a broker takes for a topic's name.
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -173,23 +172,6 @@ def check_topic(option_name: str, name: str) -> None:
         f"option {option_name!r} names the topic {name!r}; a topic has 1 to 249 of the characters a-z, A-Z, 0-9, '.', "
         f"'_' and '-'{several}"
     )
-
-
-def checked_partitioner(text: str) -> str:
-    """One of the known partitioners as it is spelled, or an import path.
-
-    :raises ConfigurationError: it is neither
-    """
-    known = {folded(each): each for each in PARTITIONERS}
-    kind = known.get(folded(text.strip()), text.strip())
-    if kind not in PARTITIONERS and not re.fullmatch(r"[\w.]+:[\w.]+", kind):
-        hint = did_you_mean(kind, PARTITIONERS)
-        nearest = f"; {hint}" if hint.startswith("did") else ""
-        raise ConfigurationError(
-            f"option 'partitioner' = {text!r} must be {', '.join(PARTITIONERS)} or a Partitioner of your own as "
-            f"'package.module:Class'{nearest}"
-        )
-    return kind
 
 
 def _split(text: str) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import did_you_mean, folded, parse_duration, parse_size
+from asyncsink_kafka.options.partitioner_names import is_java_class, standard_partitioner
 
 Convert = Callable[[str], str | None]
 
@@ -110,23 +110,13 @@ def guarantee(text: str) -> str:
     return text
 
 
-_PARTITIONERS = {
-    "": None,
-    "default": "murmur2",
-    "defaultpartitioner": "murmur2",
-    "roundrobinpartitioner": "round-robin",
-    "uniformstickypartitioner": "sticky",
-    "flinkfixedpartitioner": "fixed",
-}
-
-
 def partitioner(text: str) -> str | None:
     """Java's own partitioners by class, Flink's by name or class, and ours."""
-    name = folded(text.strip().strip("'"))
-    known = name.rpartition(".")[2]
-    if known in _PARTITIONERS:
-        return _PARTITIONERS[known]
-    if re.fullmatch(r"[\w$]+(\.[\w$]+)+", text.strip()):
+    if not text.strip():
+        return None
+    if (known := standard_partitioner(text)) is not None:
+        return known
+    if is_java_class(text):
         raise ValueError(
             "'murmur2', 'sticky', 'round-robin', 'fixed' or a Partitioner in Python as 'package.module:Class'; classes "
             "of Java cannot be loaded"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,14 +11,27 @@ from asyncsink.options.names import did_you_mean, folded
 
 STANDARD: Final = ("murmur2", "sticky", "round-robin", "fixed")
 
-_OTHER_WORDS: Final[Mapping[str, str]] = {"default": "murmur2"}  # Flink's sink.partitioner
-
-_JAVA: Final[Mapping[str, str]] = {
-    "org.apache.kafka.clients.producer.RoundRobinPartitioner": "round-robin",
-    "org.apache.kafka.clients.producer.UniformStickyPartitioner": "sticky",
-    "org.apache.kafka.clients.producer.internals.DefaultPartitioner": "murmur2",
-    "org.apache.flink.streaming.connectors.kafka.partitioner.FlinkFixedPartitioner": "fixed",
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "default": "murmur2",  # Flink's sink.partitioner
+    # Kafka's and Flink's classes, without their packages: these have moved from release to release.
+    "defaultpartitioner": "murmur2",
+    "roundrobinpartitioner": "round-robin",
+    "uniformstickypartitioner": "sticky",
+    "flinkfixedpartitioner": "fixed",
 }
+
+
+def standard_partitioner(text: str) -> str | None:
+    """The one of :data:`STANDARD` that is meant, in our, Java's or Flink's words; None if it is none of these."""
+    name = folded(text.strip().strip("'"))
+    known = {folded(each): each for each in STANDARD}
+    package, _, simple = name.rpartition(".")
+    return known.get(name) or (_ELSEWHERE.get(simple) if not package or package.startswith("org.apache.") else None)
+
+
+def is_java_class(text: str) -> bool:
+    """Whether a text looks like a class of Java."""
+    return re.fullmatch(r"[\w$]+(\.[\w$]+)+", text.strip()) is not None
 
 
 def checked_partitioner(text: str) -> str:
@@ -26,11 +40,9 @@ def checked_partitioner(text: str) -> str:
     :raises ConfigurationError: it is neither, nor the Java class of a standard one
     """
     name = text.strip()
-    known = {**{folded(each): each for each in STANDARD}, **_OTHER_WORDS}
-    if folded(name) in known:
-        return known[folded(name)]
-    if name in _JAVA:
-        return _JAVA[name]
+    known = standard_partitioner(name)
+    if known is not None:
+        return known
     module, colon, attribute = name.partition(":")
     if colon and all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         return name
@@ -38,10 +50,9 @@ def checked_partitioner(text: str) -> str:
 
 
 def _remedy(name: str) -> str:
-    if ":" not in name and "." in name:
-        simple = name.rpartition(".")[2]
-        nearest = {each.rpartition(".")[2]: named for each, named in _JAVA.items()}.get(simple)
-        hint = f"; did you mean {nearest!r}?" if nearest else ""
+    if is_java_class(name):
+        meant = standard_partitioner(name.rpartition(".")[2])
+        hint = f"; did you mean {meant!r}?" if meant else ""
         return (
             "is the name of a Java class, which cannot run here; write it in Python, with a method "
             f"partition(topic, key, value, partitions), and give its import path as 'package.module:Class'{hint}"
