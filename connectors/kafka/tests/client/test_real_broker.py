@@ -2,65 +2,166 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
 import pytest
+from aiokafka import AIOKafkaClient
+from aiokafka.errors import RequestTimedOutError
+from aiokafka.protocol.produce import ProduceRequest, ProduceResponse_v7
+from anyio import to_thread
 
+from asyncsink.config import RetryPolicy
 from asyncsink.errors import RequestError
 from asyncsink_kafka.client import connect
 from asyncsink_kafka.client.handover import Handover
+from asyncsink_kafka.client.internals import Numbers, PrivateHandover
+from asyncsink_kafka.encoding import ReadyBatch
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
 
-from .batches import NOW_MS, batch_of, config_of, options_for, values_in
+from .batches import batch_of, config_of, options_for, values_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.kafka_service, pytest.mark.timeout(120)]
+
+INVALID_RECORD = 87
+LONG_AGO_MS = 1_000_000_000_000
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
     try:
-        with KafkaBroker(properties={"auto.create.topics.enable": "false"}) as broker:
+        with KafkaBroker() as broker:
             yield broker
     except KafkaUnavailable as missing:
         pytest.skip(str(missing))
 
 
-REFUSALS: dict[str, tuple[dict[str, str], list[str | KafkaRecord]]] = {
-    "MESSAGE_TOO_LARGE": ({"max.message.bytes": "1000"}, ["x" * 2000]),
-    "INVALID_RECORD": ({"cleanup.policy": "compact"}, [KafkaRecord(value=b"without a key")]),
-    "INVALID_TIMESTAMP": (
-        {"message.timestamp.before.max.ms": "1000"},
-        [KafkaRecord(value=b"old", key=b"k", timestamp=NOW_MS - 10**9)],
-    ),
-}
+@pytest.fixture
+def topic(broker: KafkaBroker, request: pytest.FixtureRequest) -> str:
+    name = "".join(each if each.isalnum() else "-" for each in request.node.name)
+    broker.create_topic(name, config=getattr(request, "param", None))
+    return name
 
 
-@pytest.mark.parametrize("code", REFUSALS)
+def now(value: str) -> ReadyBatch:
+    """A batch of one record that any topic takes."""
+    return batch_of([KafkaRecord(value=value.encode(), key=b"k", timestamp=time.time_ns() // 1_000_000)])
+
+
+@pytest.mark.parametrize(
+    ("topic", "code", "record"),
+    [
+        ({"max.message.bytes": "1000"}, "MESSAGE_TOO_LARGE", KafkaRecord(value=b"x" * 2000)),
+        ({"cleanup.policy": "compact"}, "INVALID_RECORD", KafkaRecord(value=b"without a key")),
+        (
+            {"message.timestamp.before.max.ms": "3600000"},
+            "INVALID_TIMESTAMP",
+            KafkaRecord(value=b"old", key=b"k", timestamp=LONG_AGO_MS),
+        ),
+    ],
+    indirect=["topic"],
+)
 async def test_after_a_refusal_the_next_batch_is_in_sequence(
-    broker: KafkaBroker, handover: Handover, code: str, request: pytest.FixtureRequest
+    broker: KafkaBroker, topic: str, handover: Handover, code: str, record: KafkaRecord
 ) -> None:
-    config, refused = REFUSALS[code]
-    topic = f"refused-{code}-{type(handover).__name__}"
-    broker.create_topic(topic, config=config)
-    timestamp = 2**42  # far in the future, so that it is not too old
-
-    def good(value: str) -> Any:
-        return batch_of([KafkaRecord(value=value.encode(), key=b"k", timestamp=_now_ms())])
-
-    assert timestamp > NOW_MS
     async with connect(options_for(broker.bootstrap), config_of(), handover) as client:
         for number in range(3):
-            await client.send(topic, 0, good(f"{number}"))
+            await client.send(topic, 0, now(f"{number}"))
             with pytest.raises(RequestError) as caught:
-                await client.send(topic, 0, batch_of(refused))
+                await client.send(topic, 0, batch_of([record]))
             assert caught.value.code == code
 
     assert values_in(broker.bootstrap, topic, 0) == ["0", "1", "2"]
 
 
-def _now_ms() -> int:
-    import time
+def lose_an_answer_then_refuse(monkeypatch: pytest.MonkeyPatch, topic: str) -> None:
+    """Store the first batch and time out; answer the second try of it that a record is invalid."""
+    send, tries = AIOKafkaClient.send, iter(["lost", "refused"])
 
-    return time.time_ns() // 1_000_000
+    async def once(self: Any, node_id: Any, request: Any, **options: Any) -> Any:
+        fate = next(tries, None) if isinstance(request, ProduceRequest) else None
+        if fate == "refused":
+            return ProduceResponse_v7([(topic, [(0, INVALID_RECORD, -1, -1, -1)])], 0)
+        answer = await send(self, node_id, request, **options)
+        if fate == "lost":
+            raise RequestTimedOutError
+        return answer
+
+    monkeypatch.setattr(AIOKafkaClient, "send", once)
+
+
+async def test_a_batch_after_one_that_was_refused_and_may_be_stored_is_not_taken_for_it(
+    broker: KafkaBroker, topic: str, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With the numbers of the first the second would be a duplicate: acknowledged, and dropped.
+    lose_an_answer_then_refuse(monkeypatch, topic)
+    async with connect(options_for(broker.bootstrap), config_of(), handover) as client:
+        with pytest.raises(RequestError, match="INVALID_RECORD"):
+            await client.send(topic, 0, now("stored all the same"))
+        for number in range(3):
+            await client.send(topic, 0, now(f"{number}"))
+
+    assert values_in(broker.bootstrap, topic, 0) == ["stored all the same", "0", "1", "2"]
+
+
+async def test_a_gap_in_the_sequence_is_closed_by_a_new_epoch(broker: KafkaBroker, topic: str) -> None:
+    handover = PrivateHandover()
+    async with connect(options_for(broker.bootstrap), config_of(), handover) as client:
+        await client.send(topic, 0, now("0"))
+        handover._numbers[topic, 0] = Numbers(0, 77)
+        for number in range(1, 4):
+            await client.send(topic, 0, now(f"{number}"))
+
+        assert client.last_error is not None
+        assert "OUT_OF_ORDER_SEQUENCE_NUMBER" in client.last_error
+        assert handover._numbers[topic, 0] == Numbers(1, 3)
+    assert values_in(broker.bootstrap, topic, 0) == ["0", "1", "2", "3"]
+
+
+async def test_an_answer_that_was_lost_doubles_nothing(
+    broker: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, tries = AIOKafkaClient.send, iter([True, False, True])
+
+    async def once(self: Any, node_id: Any, request: Any, **options: Any) -> Any:
+        answer = await send(self, node_id, request, **options)
+        if isinstance(request, ProduceRequest) and next(tries, False):
+            raise RequestTimedOutError
+        return answer
+
+    monkeypatch.setattr(AIOKafkaClient, "send", once)
+    async with connect(options_for(broker.bootstrap), config_of(), PrivateHandover()) as client:
+        for number in range(3):
+            await client.send(topic, 0, now(f"{number}"))
+
+    assert values_in(broker.bootstrap, topic, 0) == ["0", "1", "2"]
+
+
+async def test_a_topic_that_the_broker_makes_by_itself_is_waited_for(broker: KafkaBroker, handover: Handover) -> None:
+    name = f"made-for-{type(handover).__name__}"
+    async with connect(options_for(broker.bootstrap, max_block_s=20.0), config_of(), handover) as client:
+        assert await client.partitions(name) == (1, [0])
+        await client.send(name, 0, now("there"))
+
+    assert values_in(broker.bootstrap, name, 0) == ["there"]
+
+
+async def test_a_broker_that_was_killed_doubles_and_loses_nothing(
+    broker: KafkaBroker, topic: str, handover: Handover
+) -> None:
+    async def restart() -> None:
+        await to_thread.run_sync(broker.kill)
+        await to_thread.run_sync(broker.start)
+
+    retry = RetryPolicy(timeout_s=60.0, initial_backoff_s=0.05, max_backoff_s=0.2)
+    async with connect(options_for(broker.bootstrap), config_of(retry=retry), handover) as client:
+        async with anyio.create_task_group() as group:
+            for number in range(200):
+                if number == 50:
+                    group.start_soon(restart)
+                await client.send(topic, 0, now(f"{number}"))
+
+    assert values_in(broker.bootstrap, topic, 0) == [f"{number}" for number in range(200)]
