@@ -19,6 +19,7 @@ CONTENTS = {
     "asyncsink": [],
     "asyncsink_core": ["asyncsink/py.typed", "pyspark_asyncsink.py"],
     "asyncsink_http": ["asyncsink_http/py.typed", "pyspark_asyncsink_http.py", "entry_points.txt"],
+    "asyncsink_kafka": ["asyncsink_kafka/py.typed", "pyspark_asyncsink_kafka.py", "entry_points.txt"],
     "asyncsink_testing": ["asyncsink_testing/py.typed"],
 }
 # The kit is for those who write connectors; here it would bring test libraries that could hide a missing dependency.

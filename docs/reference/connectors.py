@@ -22,7 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 BEGIN, END = "<!-- connectors: made by docs/reference/connectors.py -->\n", "<!-- connectors: end -->\n"
 
-DESTINATIONS = {"http": "an HTTP API: JSON arrays, NDJSON or one row a request"}
+DESTINATIONS = {
+    "http": "an HTTP API: JSON arrays, NDJSON or one row a request",
+    "kafka": "Apache Kafka, with the options and columns of Spark's own sink",
+}
 """Where the rows go, in words; each connector of the repository has some."""
 
 HEAD = """\

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from asyncsink import AsyncSink, OptionInfo, WriterOptions
+from asyncsink import ConfiguredSink, OptionInfo, WriterOptions
 from asyncsink.options.door import DoorOptions
 from asyncsink.plugins import available, load_options, load_sink
 
@@ -60,7 +60,7 @@ def connector(name: str) -> Iterator[str]:
     yield ""
 
 
-def with_defaults(rows: Iterable[OptionInfo], sink: type[AsyncSink[Any, Any, Any]]) -> Iterator[OptionInfo]:
+def with_defaults(rows: Iterable[OptionInfo], sink: type[ConfiguredSink[Any, Any, Any, Any]]) -> Iterator[OptionInfo]:
     """The writer's options with the values that they have if nobody sets them."""
     config = sink.defaults
     values = {each.name: getattr(config, each.name) for each in fields(config)}
