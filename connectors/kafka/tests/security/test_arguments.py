@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import sys
 from typing import Any
@@ -11,7 +12,9 @@ from aiokafka.abc import AbstractTokenProvider
 
 from asyncsink.errors import ConfigurationError
 from asyncsink_kafka.options import KafkaOptions
-from asyncsink_kafka.security import security_arguments
+from asyncsink_kafka.security import security_arguments, why_unreachable
+
+from .scripted_broker import scripted_broker
 
 
 def arguments(**given: Any) -> dict[str, Any]:
@@ -88,3 +91,16 @@ def test_msk_iam_without_its_library_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "botocore.session", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'asyncsink-kafka\[msk-iam\]'"):
         arguments(security_protocol="SASL_SSL", sasl_mechanism="AWS_MSK_IAM", aws_region="eu-west-1")
+
+
+@pytest.mark.anyio
+async def test_passwords_do_not_come_into_aiokafkas_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with scripted_broker() as broker:
+        given = arguments(
+            security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", sasl_username="me", sasl_password="s3cr3t"
+        )
+        servers = f"127.0.0.1:{broker.port}"
+        assert await why_unreachable(servers, given, client_id="test", timeout_s=5) is None
+    assert "SaslAuthenticateRequest_v1(***)" in caplog.text
+    assert "s3cr3t" not in caplog.text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka.abc import AbstractTokenProvider
 
 from asyncsink.errors import ConfigurationError
+from asyncsink_kafka.security.logs import hide_credentials
 from asyncsink_kafka.security.tls import ssl_context
 from asyncsink_kafka.security.tokens import TokenCache
 
@@ -28,6 +29,7 @@ def security_arguments(options: KafkaOptions) -> dict[str, Any]:
     if protocol in ("SSL", "SASL_SSL"):
         arguments["ssl_context"] = ssl_context(options)
     if protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
+        hide_credentials()
         arguments |= _sasl_arguments(options)
     return arguments
 

@@ -120,7 +120,7 @@ def _sasl_sentence(error: errors.BrokerResponseError) -> str:
     if isinstance(error, TokenRefusedError):
         return said  # no broker was asked, and the remedy is in it
     if isinstance(error, errors.UnsupportedSaslMechanismError):
-        return f"{said}; set saslMechanism to one of these, or enable it on the brokers"
+        return f"{said}; set saslMechanism to one that is, or enable this one on the brokers"
     if isinstance(error, errors.SaslAuthenticationFailed):
         return f"{said}; check the user name, the password or the token, and that the broker knows them"
     return f"{said}; the broker's listener may have another securityProtocol"

@@ -13,6 +13,7 @@ for this stands in :data:`CLIENT_PARTS` and :data:`CONNECTION_PARTS`.
 from __future__ import annotations
 
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count
@@ -58,7 +59,12 @@ _Place: TypeAlias = tuple[Any, ConnectionGroup]
 _log = logging.getLogger(__name__)
 
 
-def keep_authenticated(producer: AIOKafkaProducer, *, refused: Callable[[RequestError], None] | None = None) -> None:
+def keep_authenticated(
+    producer: AIOKafkaProducer,
+    *,
+    refused: Callable[[RequestError], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
     """Let the connections of `producer` be replaced before their sessions end. Call it before ``producer.start()``.
 
     With the security protocol PLAINTEXT nothing is done. If this version of aiokafka lacks a part that is needed,
@@ -77,7 +83,7 @@ def keep_authenticated(producer: AIOKafkaProducer, *, refused: Callable[[Request
             ", ".join(missing),
         )
         return
-    client._get_conn = _Sessions(client, refused).connection
+    client._get_conn = _Sessions(client, refused, clock).connection
 
 
 def missing_parts(client: AIOKafkaClient) -> list[str]:
@@ -98,11 +104,15 @@ class _Retired(NamedTuple):
 class _Sessions:
     """The connections of one client: in its own dictionary, so that its ``close`` finds all of them."""
 
-    def __init__(self, client: AIOKafkaClient, refused: Callable[[RequestError], None] | None) -> None:
+    def __init__(
+        self, client: AIOKafkaClient, refused: Callable[[RequestError], None] | None, clock: Callable[[], float]
+    ) -> None:
         self._client = client
         self._refused = refused
+        self._clock = clock
         self._locks: defaultdict[_Place, anyio.Lock] = defaultdict(anyio.Lock)
         self._numbers = count()
+        self._said: dict[_Place, str] = {}
 
     async def connection(
         self, node_id: Any, *, group: ConnectionGroup = ConnectionGroup.DEFAULT, no_hint: bool = False
@@ -120,6 +130,7 @@ class _Sessions:
                 opened = await self._open(node_id)
             except (OSError, TimeoutError, KafkaError) as error:
                 return self._without(place, error)
+            self._said.pop(place, None)
             self._retire(place)
             self._client._conns[place] = opened
             return opened
@@ -136,7 +147,7 @@ class _Sessions:
         if (broker := client.cluster.broker_metadata(node_id)) is None:
             raise StaleMetadata(f"Broker id {node_id} not in current metadata")
         settings = {parameter: getattr(client, attribute) for attribute, parameter in _SETTINGS.items()}
-        connection = SessionConnection(broker.host, broker.port, **settings)
+        connection = SessionConnection(broker.host, broker.port, clock=self._clock, **settings)
         await connection.connect()
         return connection
 
@@ -147,7 +158,10 @@ class _Sessions:
             _log.warning("no new session with broker %s, the present one goes on for now: %s", place[0], error)
             old.postpone(_AGAIN_AFTER_S)
             return old
-        _log.error("cannot connect to broker %s: %s", place[0], error)
+        # Once for each broker and reason: every request tries again.
+        level = logging.DEBUG if self._said.get(place) == str(error) else logging.WARNING
+        _log.log(level, "cannot connect to broker %s: %s", place[0], error)
+        self._said[place] = str(error)
         if self._refused is not None and (refusal := authentication_refusal(error)) is not None:
             self._refused(refusal)
         self._client.force_metadata_update()

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiokafka.conn import AIOKafkaConnection
-from aiokafka.errors import SaslAuthenticationFailed
-from aiokafka.protocol.admin import SaslAuthenticateRequest
+from aiokafka.errors import SaslAuthenticationFailed, UnsupportedSaslMechanismError
+from aiokafka.protocol.admin import SaslAuthenticateRequest, SaslHandShakeRequest
 
 # Java's client begins at a random point of this part of a session, so that not all do so at once.
 _EARLIEST, _LATEST = 0.85, 0.95
@@ -19,10 +19,11 @@ _RANDOM = random.Random()
 
 
 class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no annotations
-    """aiokafka's connection, which also reads the part of the answers to SaslAuthenticate that aiokafka skips.
+    """aiokafka's connection, which also reads what aiokafka skips in a broker's answers.
 
-    These are the length of the session, and the error by which a broker refuses an OAUTHBEARER token: aiokafka takes
-    that for success, and its next request ends in a broken connection without a reason.
+    These are the length of the session, the mechanisms that are enabled, and the error by which a broker refuses an
+    OAUTHBEARER token: aiokafka takes that for success, and its next request ends in a broken connection without a
+    reason.
     """
 
     def __init__(
@@ -67,6 +68,8 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
         """
         try:
             return await super().connect()
+        except OSError:
+            raise  # before the others: a certificate that is not trusted is both an OSError and a ValueError
         except (AssertionError, KeyError, ValueError) as error:
             # By these aiokafka tells of an answer to PLAIN or SCRAM that it cannot read. They are no KafkaError, so
             # they would end its sender.
@@ -78,7 +81,19 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
         """Write the request now; what is returned awaits its answer."""
         asked_at = self._clock()
         answer: Awaitable[Any] = super().send(request, expect_response)
-        return self._authenticated(answer, asked_at) if isinstance(request, SaslAuthenticateRequest) else answer
+        if isinstance(request, SaslHandShakeRequest):
+            return self._agreed(answer)
+        if isinstance(request, SaslAuthenticateRequest):
+            return self._authenticated(answer, asked_at)
+        return answer
+
+    async def _agreed(self, answer: Awaitable[Any]) -> Any:
+        response = await answer
+        if response.error_code == UnsupportedSaslMechanismError.errno:
+            raise UnsupportedSaslMechanismError(
+                f"the broker has not enabled {self._sasl_mechanism}, but {', '.join(response.enabled_mechanisms)}"
+            )
+        return response
 
     async def _authenticated(self, answer: Awaitable[Any], asked_at: float) -> Any:
         response = await answer
