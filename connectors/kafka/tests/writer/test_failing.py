@@ -93,7 +93,7 @@ async def test_a_record_that_is_refused_fails_the_writer_by_default_and_stays_un
 async def test_what_no_retry_can_mend_fails_with_the_remedy() -> None:
     client = FakeClient()
     client.answer = refuse("TOPIC_AUTHORIZATION_FAILED", lambda record: True)
-    with pytest.raises(FatalRequestError, match=r"TOPIC_AUTHORIZATION_FAILED.*Allow the user Write"):
+    with pytest.raises(FatalRequestError, match=r"TOPIC_AUTHORIZATION_FAILED.*\. Allow the user Write"):
         async with writer_of(client) as writer:
             await writer.write(b"a")
 

@@ -212,9 +212,7 @@ class Lanes:
 
 
 def _fatal(lane: Lane, refusal: RequestError) -> FatalRequestError:
-    remedy = ERRORS.remedy(refusal.code)
-    error = FatalRequestError(
-        f"topic {lane.topic!r}, partition {lane.partition}: {refusal}{'; ' if remedy else ''}{remedy}"
-    )
+    told = f"topic {lane.topic!r}, partition {lane.partition}: {refusal}".rstrip(".")
+    error = FatalRequestError(f"{told}. {ERRORS.remedy(refusal.code)}".rstrip())
     error.__cause__ = refusal
     return error
