@@ -81,7 +81,7 @@ def table(rows: Iterable[OptionInfo]) -> Iterator[str]:
     yield "| option | type | default | meaning | also read as |"
     yield "| --- | --- | --- | --- | --- |"
     for row in rows:
-        kind = row.type.replace(" | ", ", ")
+        kind = ", ".join(choice or "empty" for choice in row.type.split(" | "))
         name = f"`{row.name}<name>`" if row.name.endswith(".") else f"`{row.name}`"
         doc = f"{row.doc} Secret." if row.secret else row.doc
         aliases = ", ".join(f"`{alias}`" for alias in row.aliases)

@@ -12,6 +12,10 @@ from asyncsink.plugins import available, load_options
 from .scripts import DOCS, reference_script
 
 SAMPLES = {"string": "text", "integer": "7", "number": "1.5", "boolean": "true", "duration": "30", "size": "4096"}
+"""By type."""
+
+OWN_SAMPLES = {"url": "http://127.0.0.1:1/", "bootstrapServers": "127.0.0.1:1", "partitioner": "sticky"}
+"""Of options that take only some texts, and of those that a connector cannot do without."""
 
 
 def rows() -> list[tuple[str, OptionInfo, str]]:
@@ -24,10 +28,12 @@ def rows() -> list[tuple[str, OptionInfo, str]]:
     ]
 
 
-def read(connector: str, key: str, value: str) -> object:
-    """What the two sections make of one option, whatever they say of the others."""
-    given = {key: value} if "url" in key.lower() else {"url": "http://127.0.0.1:1/", key: value}
-    return parse_options(given, load_options(connector), WriterOptions)
+def read(connector: str, option: str, key: str, value: str) -> object:
+    """What the two sections make of one option by one of its names, beside those that have to be there."""
+    options = load_options(connector)
+    required = {row.name: OWN_SAMPLES[row.name] for row in options.describe() if row.default == "required"}
+    required.pop(option, None)
+    return parse_options({**required, key: value}, options, WriterOptions)
 
 
 def test_the_page_is_what_the_generator_makes() -> None:
@@ -47,9 +53,10 @@ def test_the_page_has_every_connector_of_the_repository() -> None:
 @pytest.mark.parametrize(("connector", "row", "alias"), rows(), ids=lambda value: getattr(value, "name", value))
 def test_an_alias_reads_as_its_option(connector: str, row: OptionInfo, alias: str) -> None:
     name, unit = re.fullmatch(r"(\S+)(?: \((\w+)\))?", alias).groups()  # type: ignore[union-attr]
-    sample = SAMPLES.get(row.type, row.type.split(" | ")[-1])
+    sample = OWN_SAMPLES.get(row.name) or SAMPLES.get(row.type, row.type.split(" | ")[-1])
     if row.type == "prefix":
-        assert read(connector, f"{name}X-Sample", "a") == read(connector, f"{row.name}X-Sample", "a")
+        aliased, plain = (read(connector, row.name, f"{each}X-Sample", "a") for each in (name, row.name))
+        assert aliased == plain
         return
-    aliased = "30000" if unit == "ms" else sample
-    assert read(connector, name, aliased) == read(connector, row.name, sample)
+    written = "30000" if unit == "ms" else sample
+    assert read(connector, row.name, name, written) == read(connector, row.name, row.name, sample)
