@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
 from asyncsink_testing.kafka.spark_jars import spark_kafka_jars
 
-pytestmark = [pytest.mark.service, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka_service, pytest.mark.timeout(300)]
 
 ROWS = 100_000
 PARTITIONS = 12
