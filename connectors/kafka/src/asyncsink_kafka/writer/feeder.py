@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from asyncsink.errors import RequestError
-from asyncsink.failures import FailureKind
-from asyncsink_kafka.client.errors import ERRORS
 from asyncsink_kafka.encoding import Codec, ReadyBatch, encode
 from asyncsink_kafka.partitioning import Partitioner, Routed, route, topics_of
 from asyncsink_kafka.records import Records
@@ -20,14 +18,13 @@ from asyncsink_kafka.writer.gate import Gate
 from asyncsink_kafka.writer.lanes import Lanes
 from asyncsink_kafka.writer.pile import Pile
 from asyncsink_kafka.writer.rejections import Refused, Rejections
+from asyncsink_kafka.writer.topics import Topics
 
 if TYPE_CHECKING:
     from asyncsink_kafka.client import KafkaClient
 
 SMALLEST_BATCH: Final = 16 * 1024
 """Bytes below which the limit is not lowered although a broker refuses batches as too large."""
-
-UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 class Feeder:
@@ -38,7 +35,6 @@ class Feeder:
 
     :param linger_s: for how long the first row of a pile waits for others where the brokers have nothing to do
     :param batch_bytes: the most bytes of a record batch of several records
-    :param unknown_for_s: for how long a topic that was not found is not looked for again
     """
 
     def __init__(
@@ -50,16 +46,15 @@ class Feeder:
         codec: Codec,
         *,
         topic: str | None,
+        topics: Topics,
         linger_s: float,
         batch_bytes: int,
-        unknown_for_s: float,
     ) -> None:
         self._books, self._gate, self._rejections = books, gate, rejections
         self._partitioner, self._codec, self._topic = partitioner, codec, topic
-        self._linger_s, self._batch_bytes, self._unknown_for_s = linger_s, batch_bytes, unknown_for_s
+        self._topics, self._linger_s, self._batch_bytes = topics, linger_s, batch_bytes
         self.pile = Pile(books)
         self._flushes = 0
-        self._unknown: dict[str, tuple[float, RequestError]] = {}
         self._is_feeding = False
         self._client: KafkaClient
         self._lanes: Lanes
@@ -113,35 +108,13 @@ class Feeder:
 
     async def _feed(self, records: Records) -> None:
         size_in_bytes = records.nbytes
-        known, unknown = await self._partitions(topics_of(records, self._topic))
+        known, unknown = await self._topics.partitions(self._client, topics_of(records, self._topic))
         routed = route(records, self._topic, known, self._partitioner)
         batches = self._encoded(records, routed)
         self._books.size_in_bytes += sum(each.size_in_bytes for each in batches) - size_in_bytes
         for batch in batches:
             self._lanes.put(*routed.targets[batch.slot], batch)
         self._reject(records, routed, unknown)
-
-    async def _partitions(
-        self, topics: Sequence[str]
-    ) -> tuple[Mapping[str, tuple[int, Sequence[int]]], Mapping[str, RequestError]]:
-        """What is known of the topics; and why nothing is known of others."""
-        known: dict[str, tuple[int, Sequence[int]]] = {}
-        unknown: dict[str, RequestError] = {}
-        for topic in topics:
-            until_s, error = self._unknown.get(topic, (-inf, None))
-            if error is not None and self._books.clock() < until_s:
-                unknown[topic] = error
-                continue
-            try:
-                known[topic] = await self._client.partitions(topic)
-            except RequestError as refusal:
-                if refusal.code != UNKNOWN_TOPIC and ERRORS.kind_of(refusal.code) is not FailureKind.REJECTED:
-                    raise
-                unknown[topic] = refusal
-                self._unknown[topic] = (self._books.clock() + self._unknown_for_s, refusal)
-            else:
-                self._unknown.pop(topic, None)
-        return known, unknown
 
     def _encoded(self, records: Records, routed: Routed) -> list[ReadyBatch]:
         return encode(

@@ -33,6 +33,7 @@ from asyncsink_kafka.writer.intake import Intake, Part
 from asyncsink_kafka.writer.lanes import Lanes
 from asyncsink_kafka.writer.rejections import Rejections
 from asyncsink_kafka.writer.requests import Requests
+from asyncsink_kafka.writer.topics import Topics
 from asyncsink_kafka.writer.watch import Watch
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
         )
         self._partitioner = make_partitioner(options.partitioner, batch_size_in_bytes=sink.batch_size)
         self._codec = codec(options.compression, options.compression_level)
+        self._good_topics = {options.topic} - {None}
+        """Topics that rows were found to name rightly."""
         self._stack = AsyncExitStack()
         self._statistics = WriterStatistics()
         self._thread: int | None = None
@@ -113,9 +116,9 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             self._partitioner,
             self._codec,
             topic=options.topic,
+            topics=Topics(config.retry, options.max_block_s, clock),
             linger_s=config.max_time_in_buffer_s,
             batch_bytes=self._sink.batch_size,
-            unknown_for_s=options.max_block_s,
         )
         self._lanes = Lanes(
             books, self._gate, self._rejections, config.retry, self._feeder.resplit, self._feeder.lower_batch_bytes
@@ -212,6 +215,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
         size = self._plain_size(record)
         if size is None:
             await self.write_many([element], context)
+            self._good_topics.update([record.topic] if isinstance(record, KafkaRecord) and record.topic else [])
             return
         if not self._room(size, 1):
             await self._books.until(lambda: self._room(size, 1))
@@ -222,12 +226,14 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
 
     def _plain_size(self, record: Any) -> int | None:
         """The bytes of a record that can be sent for sure; None for one that has to be looked at."""
-        if not isinstance(record, KafkaRecord) or self._sink.options.topic is None:
+        if not isinstance(record, KafkaRecord) or record.headers or record.partition is not None:
             return None
-        value, key = record.value, record.key
-        if record.headers or record.topic is not None or record.partition is not None or record.timestamp is not None:
+        if (record.topic or self._sink.options.topic) not in self._good_topics:
             return None
+        value, key, timestamp = record.value, record.key, record.timestamp
         if not isinstance(value, bytes | None) or not isinstance(key, bytes | None):
+            return None
+        if timestamp is not None and (type(timestamp) is not int or timestamp < 0):
             return None
         size = len(value or b"") + len(key or b"") + RECORD_OVERHEAD
         return size if size <= self._config.max_record_size_in_bytes else None
