@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from asyncsink_kafka.encoding.measure import HEADER_BYTES, with_length
 from asyncsink_kafka.encoding.varints import Int64s, UInt64s, doubled, widths, zigzag
 
+_LONGEST_VARINT = 10
+
 
 class Grouped(NamedTuple):
     """Records by slot.
@@ -70,10 +72,14 @@ def cut(least: Int64s, timestamps: Int64s | None, ends: Int64s, max_bytes: int, 
     :param timestamps: likewise, in ms; None where all are alike
     :param ends: see :class:`Grouped`
     """
-    bounds = np.concatenate((ends[:1], ends[1:][np.diff(ends) > 0]))
+    bounds = np.concatenate((ends[:1], ends[1:][ends[1:] > ends[:-1]]))
     whole = _cuts(bounds, least, timestamps)
     room = max_bytes - HEADER_BYTES
-    too_large = (np.add.reduceat(with_length(whole.bodies), bounds[:-1]) > room) | (np.diff(bounds) > max_count)
+    counts = bounds[1:] - bounds[:-1]
+    # Most often there is plenty of room: no need to know how long the lengths are.
+    if counts.max() <= max_count and (_sums(whole.bodies, bounds) + _LONGEST_VARINT * counts).max() <= room:
+        return whole
+    too_large = (_sums(with_length(whole.bodies), bounds) > room) | (counts > max_count)
     if not too_large.any():
         return whole
     parts = [bounds[:1]]
@@ -87,6 +93,10 @@ def cut(least: Int64s, timestamps: Int64s | None, ends: Int64s, max_bytes: int, 
 def _cuts(bounds: Int64s, least: Int64s, timestamps: Int64s | None) -> Cuts:
     deltas = _deltas(bounds, timestamps)
     return Cuts(bounds, deltas, least + deltas.sizes())
+
+
+def _sums(numbers: Int64s, bounds: Int64s) -> Int64s:
+    return np.add.reduceat(numbers, bounds[:-1])
 
 
 def _cut_slot(least: Int64s, timestamps: Int64s | None, room: int, max_count: int) -> list[int]:
@@ -108,7 +118,7 @@ def _cut_slot(least: Int64s, timestamps: Int64s | None, room: int, max_count: in
 
 
 def _deltas(bounds: Int64s, timestamps: Int64s | None) -> Deltas:
-    starts, counts = bounds[:-1], np.diff(bounds)
+    starts, counts = bounds[:-1], bounds[1:] - bounds[:-1]
     offsets = np.arange(bounds[0], bounds[-1]) - np.repeat(starts, counts)
     if timestamps is None:
         return Deltas(doubled(offsets), None)

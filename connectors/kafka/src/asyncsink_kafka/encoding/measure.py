@@ -21,6 +21,7 @@ from asyncsink_kafka.encoding.varints import (
 from asyncsink_kafka.records import Records
 
 _NOTHING = pa.scalar(b"", LARGE_BINARY)
+_LARGE = (LARGE_BINARY, pa.large_string())
 
 Rows = slice | Int64s
 """Records by their places."""
@@ -88,7 +89,7 @@ def measure(records: Records) -> Measured:
     least = _bytes(value) + 2  # the attributes and the number of headers
     least += 1 if key is None else _bytes(key)
     if headers is not None:
-        least += np.diff(offsets_of(headers.data)) + widths(headers.counts) - 1
+        least += _lengths(headers.data) + widths(headers.counts) - 1
     return Measured(value, key, headers, least)
 
 
@@ -117,27 +118,35 @@ def _picked(data: pa.Array, rows: Rows) -> pa.Array:
 
 
 def offsets_of(array: pa.Array) -> Int64s:
-    """Where each value of a large_binary column begins in its data, and where the last one ends."""
+    """Where each value of a binary or string column begins in its data, and where the last one ends."""
     if not len(array):
         return np.zeros(1, np.int64)  # it may have no buffers
-    return np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    kind = np.int64 if array.type in _LARGE else np.int32
+    offsets = np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array) + 1]
+    return offsets.astype(np.int64, copy=False)
 
 
 def _column(array: pa.Array) -> Column:
-    data = array if array.type == LARGE_BINARY else array.cast(LARGE_BINARY)
-    lengths = np.diff(offsets_of(data))
-    nulls = data.null_count > 0
-    if nulls:
-        null = data.is_null().to_numpy(zero_copy_only=False)
-        data = data.fill_null(b"") if lengths[null].any() else _unmasked(data)
-        lengths[null] = -1
-    return Column(data, lengths, nulls)
+    if not array.null_count:
+        return _bare(array, nulls=False)
+    null = array.is_null().to_numpy(zero_copy_only=False)
+    column = _bare(array, nulls=True)
+    if column.lengths[null].any():  # something lies below a null
+        column = _bare(array.fill_null(b""), nulls=True)
+    column.lengths[null] = -1
+    return column
 
 
-def _unmasked(data: pa.Array) -> pa.Array:
-    """The column, whose nulls are empty, without its mask: joining columns that may have nulls takes twice as long."""
-    _, offsets, content = data.buffers()
-    return pa.Array.from_buffers(LARGE_BINARY, len(data), [None, offsets, content], 0, data.offset)
+def _bare(array: pa.Array, *, nulls: bool) -> Column:
+    """The column without a mask: joining columns that may have nulls takes twice as long."""
+    offsets = offsets_of(array)
+    data = array.buffers()[2] or pa.py_buffer(b"")
+    return Column(binary_array(offsets, data), offsets[1:] - offsets[:-1], nulls)
+
+
+def _lengths(data: pa.Array) -> Int64s:
+    offsets = offsets_of(data)
+    return offsets[1:] - offsets[:-1]
 
 
 def _bytes(column: Column) -> Int64s:
@@ -154,7 +163,7 @@ def _headers(lists: pa.Array) -> HeaderColumn | None:
     keys, values = headers.flatten()
     if keys.null_count:
         raise ValueError(f"{keys.null_count} headers of records have no key; Kafka needs one, the value may be null")
-    key, value = _column(keys.cast(pa.large_string())), _column(values)
+    key, value = _column(keys), _column(values)
     each = joined(packed([key.varints]), key.data, packed([value.varints]), value.data)
     # The headers of one record are neighbours: where the first begins and the last ends is all that it takes.
     ends = np.zeros(len(lists) + 1, np.int64)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 LARGE_BINARY = pa.large_binary()
+_SEVEN_BITS = np.uint8(127)
 
 Int64s = NDArray[np.int64]
 UInt64s = NDArray[np.uint64]
@@ -62,13 +63,15 @@ def packed(fields: Sequence[UInt64s | int]) -> pa.Array:
 
 def _spread(numbers: UInt64s, size: NDArray[np.uint8], cells: NDArray[np.uint8], filled: NDArray[np.bool_]) -> None:
     """Write each number into its row of `cells`, seven bits a byte; every byte but the last has the top bit set."""
-    most = cells.shape[1]
-    for place in range(most):
-        cells[:, place] = (numbers >> np.uint64(7 * place)) & np.uint64(127)
-        if place < most - 1:
-            cells[:, place] |= (size > place + 1).view(np.uint8) << 7
-        if place:
-            np.greater(size, place, out=filled[:, place])
+    last = cells.shape[1] - 1
+    for place in range(last + 1):
+        seven = (numbers >> np.uint64(7 * place) if place else numbers).astype(np.uint8)
+        if place < last:
+            more = size > place + 1
+            seven &= _SEVEN_BITS
+            seven |= more.view(np.uint8) << 7
+            filled[:, place + 1] = more
+        cells[:, place] = seven
 
 
 def binary_array(offsets: Int64s, data: pa.Buffer) -> pa.Array:
