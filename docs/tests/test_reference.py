@@ -1,4 +1,4 @@
-"""The page of options says what the code does, row by row."""
+"""The pages of options and of settings say what the code does, row by row."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def test_the_page_is_what_the_generator_makes() -> None:
     made = reference_script("generate").page()
     page = (DOCS / "reference" / "options.md").read_text()
     assert page == made, "run: python docs/reference/generate.py"
+
+
+def test_the_page_of_kafkas_settings_is_what_its_generator_makes() -> None:
+    made = reference_script("kafka_settings").page()
+    page = (DOCS / "reference" / "kafka-settings.md").read_text()
+    assert page == made, "run: python docs/reference/kafka_settings.py"
 
 
 def test_the_page_has_every_connector_of_the_repository() -> None:
