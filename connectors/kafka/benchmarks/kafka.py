@@ -8,13 +8,16 @@ fail a build: the exit status is 0 whether or not a goal is met.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 import producers
 import pyspark
+from processor_time import keep_orphans, tree_s
 from spark_sinks import OURS, SHIPPED, SINKS, TUNED, Load, Took, sends, spark_session
 from topics import Topics
 
@@ -57,13 +60,18 @@ class Recorded:
         return [each.processor_s / rows * 1e9 for each in self._took[1:]]
 
 
-def through_spark(topics: Topics, loads: Sequence[Load], rounds: int) -> Iterator[Comparison]:
-    """Each load through each sink in turn."""
+def through_spark(topics: Topics, loads: Sequence[Load], rounds: int, broker: int | None) -> Iterator[Comparison]:
+    """Each load through each sink in turn.
+
+    :param broker: the process whose time does not count; that of Spark's JVM, its Python processes and this one does
+    """
+    keep_orphans()
+    processor_s = partial(tree_s, os.getpid(), broker)
     with spark_session() as spark:
         for sink in SINKS:
-            sends(spark, topics, WARM_UP, sink)()
+            sends(spark, topics, WARM_UP, sink, processor_s)()
         for load in loads:
-            runs = {sink: Recorded(sends(spark, topics, load, sink)) for sink in SINKS}
+            runs = {sink: Recorded(sends(spark, topics, load, sink, processor_s)) for sink in SINKS}
             interleave(runs, rounds)
             speeds = {sink: run.speeds(load.rows) for sink, run in runs.items()}
             costs = {sink: run.costs(load.rows) for sink, run in runs.items()}
@@ -138,7 +146,7 @@ def main() -> None:
         if WITHOUT_SPARK in options.cases:
             comparisons += without_spark(topics, options.rounds)
         if loads:
-            comparisons += through_spark(topics, loads, options.rounds)
+            comparisons += through_spark(topics, loads, options.rounds, broker.pid())
     report(comparisons, options.json)
 
 

@@ -7,10 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter, process_time
-from typing import Any
+from time import perf_counter
 
-from processor_time import tree_s
 from pyspark.sql import DataFrame, SparkSession
 from topics import Topics
 
@@ -56,7 +54,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """What one run has taken; the processor time is that of Spark's JVM, its Python processes and this one."""
+    """What one run has taken."""
 
     seconds: float
     processor_s: float
@@ -81,25 +79,22 @@ def spark_session() -> Iterator[SparkSession]:
         session.stop()
 
 
-def sends(spark: SparkSession, topics: Topics, load: Load, sink: str) -> Callable[[], Took]:
-    """What sends the load through a sink into a fresh topic, and sees that it has arrived."""
+def sends(
+    spark: SparkSession, topics: Topics, load: Load, sink: str, processor_s: Callable[[], float]
+) -> Callable[[], Took]:
+    """What sends the load through a sink into a fresh topic, and sees that it has arrived.
+
+    :param processor_s: the processor time that all which counts has used so far
+    """
     door, options = SINKS[sink]
-    rows, jvm = load.frame(spark), _jvm(spark)
+    rows = load.frame(spark)
 
     def run() -> Took:
         with topics.fresh(load.rows) as topic:
             writer = rows.write.format(door).mode("append").options(**options)
             writer = writer.option("kafka.bootstrap.servers", topics.bootstrap).option("topic", topic)
-            own_s, jvm_s, start_s = process_time(), tree_s(jvm), perf_counter()
+            used_s, start_s = processor_s(), perf_counter()
             writer.save()
-            seconds = perf_counter() - start_s
-            return Took(seconds, process_time() - own_s + tree_s(jvm) - jvm_s)
+            return Took(perf_counter() - start_s, processor_s() - used_s)
 
     return run
-
-
-def _jvm(spark: SparkSession) -> int:
-    """The process of Spark's JVM, which has started the Python processes."""
-    gateway: Any = spark.sparkContext._gateway
-    pid: int = gateway.proc.pid
-    return pid
