@@ -14,15 +14,16 @@ from aiokafka.protocol.produce import ProduceRequest, ProduceResponse_v7
 from anyio import to_thread
 
 from asyncsink.config import RetryPolicy
-from asyncsink.errors import RequestError
+from asyncsink.errors import FatalRequestError, RequestError
 from asyncsink_kafka.client import connect
 from asyncsink_kafka.client.handover import Handover
 from asyncsink_kafka.client.internals import Numbers, PrivateHandover
 from asyncsink_kafka.encoding import ReadyBatch
+from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.record import KafkaRecord
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl
 
-from .batches import batch_of, config_of, options_for, values_in
+from .batches import batch_of, config_of, left_running, options_for, values_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.kafka_service, pytest.mark.timeout(120)]
 
@@ -165,3 +166,72 @@ async def test_a_broker_that_was_killed_doubles_and_loses_nothing(
                 await client.send(topic, 0, now(f"{number}"))
 
     assert values_in(broker.bootstrap, topic, 0) == [f"{number}" for number in range(200)]
+
+
+async def test_without_acknowledgements_a_broken_connection_is_an_outage_and_not_the_end(
+    broker: KafkaBroker, topic: str, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, tries = AIOKafkaClient.send, iter(["sent", "broken"])
+
+    async def once(self: Any, node_id: Any, request: Any, **options: Any) -> Any:
+        if isinstance(request, ProduceRequest) and next(tries, None) == "broken":
+            raise ConnectionResetError("gone")
+        return await send(self, node_id, request, **options)
+
+    monkeypatch.setattr(AIOKafkaClient, "send", once)
+    options = options_for(broker.bootstrap, acks="0", delivery_guarantee="none")
+    async with connect(options, config_of(), handover) as client:
+        for number in range(3):
+            await client.send(topic, 0, now(f"{number}"))
+
+    # It may be stored after the client has gone: nobody has waited for it.
+    while len(found := values_in(broker.bootstrap, topic, 0)) < 3:
+        continue
+    assert found == ["0", "1", "2"]
+
+
+@pytest.fixture(scope="module")
+def sasl_broker() -> Iterator[KafkaBroker]:
+    sasl = Sasl(mechanisms=("PLAIN", "SCRAM-SHA-512"), users={"alice": "right"})
+    try:
+        with KafkaBroker(listeners=("SASL_PLAINTEXT",), sasl=sasl) as broker:
+            yield broker
+    except KafkaUnavailable as missing:
+        pytest.skip(str(missing))
+
+
+def sasl_options(broker: KafkaBroker, mechanism: str, password: str) -> KafkaOptions:
+    return options_for(
+        broker.bootstrap_of("SASL_PLAINTEXT"),
+        max_block_s=20.0,
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism=mechanism,
+        sasl_username="alice",
+        sasl_password=password,
+    )
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+async def test_a_wrong_password_fails_at_once_with_what_the_broker_says(
+    sasl_broker: KafkaBroker, handover: Handover, mechanism: str
+) -> None:
+    began_s = anyio.current_time()
+    with pytest.raises(FatalRequestError) as caught:
+        async with connect(sasl_options(sasl_broker, mechanism, "wr0ng"), config_of(), handover):
+            pass
+
+    assert anyio.current_time() - began_s < config_of().retry.timeout_s / 2
+    assert "refuses this client: " in str(caught.value)
+    assert "SASL_AUTHENTICATION_FAILED" in str(caught.value)
+    assert "check the user name, the password" in str(caught.value)
+    assert "wr0ng" not in str(caught.value)
+    assert await left_running() == []
+
+
+async def test_the_right_password_sends(sasl_broker: KafkaBroker, handover: Handover) -> None:
+    topic = f"by-password-{type(handover).__name__}"
+    sasl_broker.create_topic(topic)
+    async with connect(sasl_options(sasl_broker, "SCRAM-SHA-512", "right"), config_of(), handover) as client:
+        await client.send(topic, 0, now("in"))
+
+    assert values_in(sasl_broker.bootstrap, topic, 0) == ["in"]

@@ -4,10 +4,11 @@ from typing import Any
 
 import anyio
 import pytest
+from aiokafka import AIOKafkaClient
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.client import UnknownTopicError, connect
-from asyncsink_kafka.client.codes import NAMES
+from asyncsink_kafka.client.codes import CLIENT_FAILED, NAMES
 from asyncsink_kafka.client.handover import Handover
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_testing.kafka import MockCluster
@@ -67,7 +68,6 @@ async def test_compressed_batches_can_be_read(
     [
         {"acks": "all", "enable_idempotence": False},
         {"acks": "1"},
-        {"acks": "0", "delivery_guarantee": "none"},
     ],
     ids=lambda changes: f"acks={changes['acks']}",
 )
@@ -238,3 +238,43 @@ async def test_metadata_of_one_topic_stay_when_another_is_asked_for(
 
     assert values_in(cluster.bootstrap, topic, 1) == [topic, topic]
     assert values_in(cluster.bootstrap, other_topic, 1) == [other_topic]
+
+
+async def test_a_bug_is_no_outage_and_does_not_end_aiokafkas_sender(
+    cluster: MockCluster, topic: str, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connect(options_for(cluster.bootstrap), config_of(), handover) as client:
+        await client.partitions(topic)
+        with monkeypatch.context() as patched:
+            patched.setattr(AIOKafkaClient, "ready", raising(ZeroDivisionError("a bug")))
+            with pytest.raises(RequestError, match="ZeroDivisionError") as caught:
+                await client.send(topic, 0, batch_of(["lost"]))
+        await client.send(topic, 0, batch_of(["next"]))
+
+    assert caught.value.code == CLIENT_FAILED
+    assert values_in(cluster.bootstrap, topic, 0) == ["next"]
+
+
+async def test_an_error_of_the_socket_is_an_outage(
+    cluster: MockCluster, topic: str, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Mends(Told):
+        def ended(self, seconds: float, failed_code: str | None, throttle_s: float) -> None:
+            super().ended(seconds, failed_code, throttle_s)
+            monkeypatch.undo()
+
+    async with connect(options_for(cluster.bootstrap), config_of(), handover) as client:
+        await client.partitions(topic)
+        told = client.observer = Mends()
+        monkeypatch.setattr(AIOKafkaClient, "ready", raising(ConnectionResetError("gone")))
+        await client.send(topic, 0, batch_of(["sent again"]))
+
+    assert told.ended_requests == [("NETWORK_EXCEPTION", 0.0), (None, 0.0)]
+    assert values_in(cluster.bootstrap, topic, 0) == ["sent again"]
+
+
+def raising(error: Exception) -> Any:
+    async def ready(self: Any, node_id: Any, **options: Any) -> bool:
+        raise error
+
+    return ready

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from aiokafka.errors import KafkaConnectionError, KafkaError
 from aiokafka.protocol.produce import ProduceRequest, ProduceRequest_v7
 
 from asyncsink_kafka.client import codes
@@ -95,7 +96,10 @@ class ProduceWatch:
             failed, throttle_s = self._read(client, node_id, answer), _throttle_s(answer)
         except Exception as error:
             failed = self._lost(client, node_id, batches, error)
-            raise
+            if isinstance(error, KafkaError):
+                raise
+            # Any other error would end aiokafka's sender; without acks a lost connection is one.
+            raise (KafkaConnectionError if isinstance(error, OSError) else KafkaError)(repr(error)) from error
         except BaseException:
             failed = _ABORTED
             raise
@@ -130,7 +134,8 @@ class ProduceWatch:
     def _lost(self, client: Any, node_id: Any, batches: dict[Partition, int], error: Exception) -> str:
         code = codes.name_of_exception(error)
         for each in batches:
-            self._note(each, code, f"{_place(client, node_id, each)}: {error}")
+            said = error if isinstance(error, KafkaError) else repr(error)
+            self._note(each, code, f"{_place(client, node_id, each)}: {said}")
         return code
 
     def _note(self, partition: Partition, code: str, message: str) -> None:
