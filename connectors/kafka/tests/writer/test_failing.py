@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
+import pyarrow as pa
 import pytest
 
 from asyncsink import DestinationUnavailableError, RateLimit, RequestError, StalledError
@@ -181,3 +182,15 @@ async def test_waiting_writes_end_when_the_writer_fails() -> None:
                 raised.append(error)
                 raise
     assert raised
+
+
+@virtual
+async def test_a_header_without_a_key_concerns_its_record_alone() -> None:
+    client, store = FakeClient(), DeadLetterMemory()
+    headers = [[{"key": "a", "value": b"1"}], [{"key": None, "value": b"2"}], None]
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    batch = pa.RecordBatch.from_pydict({"value": ["0", "1", "2"], "headers": pa.array(headers, kind)})
+    async with writer_of(client, **lettered(store)) as writer:
+        await writer.write_batch(batch)
+    assert client.values == [b"0", b"2"]
+    assert [(each.code, each.idempotency_id) for each in store.letters] == [("INVALID_RECORD", "q/7/3/1")]

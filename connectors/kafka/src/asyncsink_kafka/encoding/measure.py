@@ -78,14 +78,15 @@ class Measured:
         return Measured(self.value.pick(rows), key, headers, self.least[rows])
 
 
-def measure(records: Records) -> Measured:
+def measure(records: Records, *, keyless: bool = False) -> Measured:
     """Put the columns into one form and add up their lengths.
 
+    :param keyless: whether a header without a key counts as one with an empty key; no such record can be sent
     :raises ValueError: the key of a header is null
     """
     value = _column(records.value)
     key = None if records.key is None or records.key.null_count == len(records) else _column(records.key)
-    headers = None if records.headers is None else _headers(records.headers)
+    headers = None if records.headers is None else _headers(records.headers, keyless)
     least = _bytes(value) + 2  # the attributes and the number of headers
     least += 1 if key is None else _bytes(key)
     if headers is not None:
@@ -102,10 +103,8 @@ def sizes_of(records: Records) -> Int64s:
     """What each record would take as the only one of a record batch, whose 61 bytes of header are included.
 
     This is what the limit on a record counts (`max.request.size` in Java's producer).
-
-    :raises ValueError: the key of a header is null
     """
-    return with_length(measure(records).least + 2) + HEADER_BYTES
+    return with_length(measure(records, keyless=True).least + 2) + HEADER_BYTES
 
 
 def joined(*columns: pa.Array) -> pa.Array:
@@ -155,12 +154,14 @@ def _bytes(column: Column) -> Int64s:
     return lengths + widths(column.varints)
 
 
-def _headers(lists: pa.Array) -> HeaderColumn | None:
+def _headers(lists: pa.Array, keyless: bool) -> HeaderColumn | None:
     counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64, copy=False)
     headers = lists.flatten()  # without what a null list may hide
     if not len(headers):
         return None
     keys, values = headers.flatten()
+    if keys.null_count and keyless:
+        keys = keys.fill_null("")
     if keys.null_count:
         raise ValueError(f"{keys.null_count} headers of records have no key; Kafka needs one, the value may be null")
     key, value = _column(keys), _column(values)
