@@ -41,6 +41,8 @@ async def in_flight_used(trial: Trial) -> None:
     With one request after the other a slow destination makes a slow sink. It breaks where submit_request_entries
     holds a lock, uses a connection that takes one request at a time, or blocks the event loop.
     """
+    if trial.servers == 1:
+        raise NotApplicableError("there is one server, and it takes one request of a connector at a time")
     limit = 3
     peak = await _peak_in_flight(trial, limit)
     if peak < 2:
@@ -120,13 +122,14 @@ async def backpressure(trial: Trial) -> None:
 
     What is accepted and not stored must stay within maxBufferedRequests and what is in flight; until then ``write``
     returns, and after that it waits. A writer without that bound fills the memory of the worker. It breaks where a
-    connector keeps rows of its own before or behind the writer, and where it has a bound of its own.
+    connector keeps rows of its own before or behind the writer, and where it has a bound of its own. In flight is a
+    batch, or one of each partition where the service has these.
     """
-    buffered = 3 * trial.batch
-    bound = buffered + trial.batch
-    extra = {"maxInFlightRequests": "1", "maxBufferedRequests": str(buffered), "requestTimeout": "200ms"}
+    buffered, requests = 3 * trial.batch, trial.partitions
+    bound = buffered + requests * trial.batch
+    extra = {"maxInFlightRequests": str(requests), "maxBufferedRequests": str(buffered), "requestTimeout": "200ms"}
     rows = trial.rows(2 * bound)
-    what = f"rows, and maxBufferedRequests = {buffered} and a request of {trial.batch} rows in flight make"
+    what = f"rows, and maxBufferedRequests = {buffered} and {requests} x {trial.batch} rows in flight make"
     await _write_within(trial, rows, [1] * len(rows), bound, extra, what)
 
 

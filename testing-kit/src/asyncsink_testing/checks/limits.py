@@ -36,14 +36,15 @@ async def batch_size_option(trial: Trial) -> None:
     """A user's maxBatchSize is obeyed, and a stream of many rows is sent in requests that are as full as it allows.
 
     Many rows are written at once. No request may hold more, and at least half of the requests must hold as many. It
-    breaks where the connector has a batch size of its own, and where it sends rows one by one.
+    breaks where the connector has a batch size of its own, and where it sends rows one by one. Where a request holds a
+    batch for each of several partitions, it is about these.
     """
     size = min(3, trial.batch)
     rows = trial.rows(12 * size)
     delivery = await trial.deliver(rows, extra={"maxBatchSize": str(size), "maxTimeInBuffer": "5s"})
     delivery.succeeded().arrived()
     _refuse_larger(trial, size, "maxBatchSize allows", "what the sink does with its writer's configuration")
-    counts = [len(each.payloads) for each in trial.destination.requests or ()]
+    counts = [count for each in trial.destination.requests or () for count in each.batches]
     if counts.count(size) * 2 < len(counts):
         trial.fail(
             f"{len(rows)} rows went in {len(counts)} requests of {shown(counts)} entries, though maxBatchSize = "
@@ -54,7 +55,7 @@ async def batch_size_option(trial: Trial) -> None:
 
 def _refuse_larger(trial: Trial, limit: int, who: str, where: str) -> None:
     for request in trial.destination.requests or ():
-        if len(request.payloads) > limit:
+        if max(request.batches) > limit:
             trial.fail(f"{request} is too large: {who} {limit} entries a request. Look at {where}.")
 
 

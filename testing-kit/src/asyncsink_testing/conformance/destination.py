@@ -20,6 +20,8 @@ class SeenRequest:
     :param stored: the indices of the entries that were stored
     :param started_s: when it arrived, on a clock of the destination's own
     :param id: what the connector sends so that a repetition can be told, if it sends anything
+    :param batch_sizes: the entries of each batch, where the service takes several in a request, as one for each of its
+        partitions
     """
 
     number: int
@@ -28,6 +30,12 @@ class SeenRequest:
     stored: frozenset[int]
     started_s: float
     id: str | None = None
+    batch_sizes: tuple[int, ...] = ()
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """The entries of each batch; a request is one, unless the service takes several in a request."""
+        return self.batch_sizes or (len(self.payloads),)
 
     def __str__(self) -> str:
         return f"request {self.number} ({len(self.payloads)} entries, {self.fault.value})"
@@ -37,7 +45,9 @@ class Destination(Protocol):
     """A model, a server on loopback or a real service, whose faults the checks ask for.
 
     It belongs to one check: whoever enters its context manager gets one that holds nothing. One that has more to tell
-    than its endpoint, such as a topic of its own, has ``names: Mapping[str, str]`` as well.
+    than its endpoint, such as a topic of its own, has ``names: Mapping[str, str]`` as well. One whose service has
+    partitions, of each of which a batch is under way at once, has ``partitions: int``, and ``servers: int`` if these
+    take one request at a time.
     """
 
     @property

@@ -93,6 +93,17 @@ class Trial:
         """The entries of a full request under these options."""
         return min(BATCH, self.capabilities.max_batch_entries or BATCH)
 
+    @property
+    def partitions(self) -> int:
+        """Of how many partitions a batch is under way at once; 1 where the service has none."""
+        return int(getattr(self.destination, "partitions", 1))
+
+    @property
+    def servers(self) -> int | None:
+        """How many take requests, where each takes one of a connector at a time."""
+        found: int | None = getattr(self.destination, "servers", None)
+        return found
+
     def fail(self, message: str) -> NoReturn:
         """End the check: the connector breaks its rule.
 

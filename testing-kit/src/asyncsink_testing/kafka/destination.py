@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -82,9 +82,10 @@ class KafkaDestination(Scripted):
 
     supported = _SUPPORTED
 
-    def __init__(self, cluster: Cluster, topic: str) -> None:
+    def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
         super().__init__(by_index=False)
-        self.topic = topic
+        self.topic, self.partitions = topic, partitions
+        self.servers = len(cluster.bootstrap.split(","))
         self.proxy = KafkaProxy(cluster.bootstrap, self._react)
         self.requests: list[SeenRequest] = []
         self._reader = TopicReader(cluster.bootstrap, topic)
@@ -107,6 +108,18 @@ class KafkaDestination(Scripted):
     def open_connections(self) -> int:
         return self.proxy.open_connections
 
+    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
+        """Meet the next Produce requests with these steps, and those after them with `then`.
+
+        :raises ValueError: a step is one that Kafka cannot make
+        """
+        script = list(steps)
+        for each in (*script, then):
+            fault = each.fault if isinstance(each, Step) else each
+            if fault not in self.supported:
+                raise ValueError(f"Kafka cannot make {fault.value!r}: it answers for batches, and refuses no load")
+        super().script(script, then)
+
     async def received(self) -> Sequence[Received]:
         """What a consumer reads, partition by partition, without the proxy."""
         values = await run_sync(self._reader.values)
@@ -120,10 +133,10 @@ class KafkaDestination(Scripted):
         entries = tuple(value for of in values.values() for value in of)
         arrival: Any = _Arrival(entries, anyio.current_time())
         step = self.next_step(arrival)
-        if step.fault not in self.supported:
-            raise ValueError(f"Kafka cannot make {step.fault.value!r}: it answers for batches, and refuses no load")
-        number = len(self.requests)
-        self.requests.append(SeenRequest(number, entries, step.fault, frozenset(), arrival.started_s))
+        number, sizes = len(self.requests), tuple(len(of) for of in values.values())
+        self.requests.append(
+            SeenRequest(number, entries, step.fault, frozenset(), arrival.started_s, batch_sizes=sizes)
+        )
         return Reaction(
             refused=self._refused(step, values),
             forwarded=step.fault not in _STORES_NOTHING,
@@ -171,7 +184,7 @@ class KafkaDestinations:
     async def __call__(self) -> AsyncIterator[KafkaDestination]:
         topic = f"rows-{next(self._numbers)}"
         await run_sync(self._cluster.create_topic, topic, self._partitions)
-        destination = KafkaDestination(self._cluster, topic)
+        destination = KafkaDestination(self._cluster, topic, self._partitions)
         async with destination.proxy:
             try:
                 yield destination
