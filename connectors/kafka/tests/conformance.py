@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -34,7 +34,7 @@ class KafkaConformance(SinkConformance):
         client_modules=("aiokafka",),
     )
     # Each broker has one request under way, however many are asked for; so there is no maxInFlightRequests.
-    tuning = {
+    tuning: ClassVar[Mapping[str, str]] = {
         "maxBufferedRequests": "40",
         "maxTimeInBuffer": "50ms",
         "requestTimeout": "10s",
