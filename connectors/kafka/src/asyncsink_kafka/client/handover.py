@@ -7,6 +7,8 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from aiokafka.protocol.produce import ProduceRequest
+
 from asyncsink_kafka.client import internals
 from asyncsink_kafka.client.publicly import PublicHandover
 from asyncsink_kafka.client.watching import Partition
@@ -27,6 +29,9 @@ class Handover(Protocol):
 
     def builder(self, producer: Any, partition: Partition, batch: ReadyBatch) -> Any:
         """What to give to ``send_batch``."""
+
+    def prepared(self, request: ProduceRequest) -> ProduceRequest:
+        """What is to be sent in the place of a produce request, with the same meaning."""
 
     def stored(self, partition: Partition, records: int) -> None:
         """The batch of the partition was acknowledged."""

@@ -1,8 +1,9 @@
 """Everything of aiokafka that is not public and that we use: the only module that a new version of it can break.
 
-Used are: the methods that the sender calls on a ``BatchBuilder``, which :class:`SealedBatch` imitates; the sender's
-task and the connections' transports, to end them without waiting for anybody. :func:`differences` looks whether they
-are there, and says what is not; then :class:`~asyncsink_kafka.client.publicly.PublicHandover` does the work.
+Used are: the methods that the sender calls on a ``BatchBuilder``, which :class:`SealedBatch` imitates; how a
+connection writes a request, on which :mod:`~asyncsink_kafka.client.lean_request` rests; the sender's task and the
+connections' transports, to end them without waiting for anybody. :func:`differences` looks whether they are there, and
+says what is not; then :class:`~asyncsink_kafka.client.publicly.PublicHandover` does the work.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from aiokafka import AIOKafkaClient, AIOKafkaProducer
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.producer.sender import Sender
+from aiokafka.protocol.produce import ProduceRequest
 
+from asyncsink_kafka.client.lean_request import lean
 from asyncsink_kafka.client.watching import Partition
 
 if TYPE_CHECKING:
@@ -41,13 +44,14 @@ _BUILDER: Final = {
     "_serialize": ("key", "value"),
     "_set_producer_state": ("producer_id", "producer_epoch", "base_sequence"),
 }
+_WRITTEN: Final = "message = header.encode() + request_struct.encode()"
 # By class: what a constructor or a property of it must set or give. Looked for in the source, as no instance can be
 # made without an event loop.
 _ATTRIBUTES: Final[tuple[tuple[type, tuple[str, ...]], ...]] = (
     (AIOKafkaProducer, ("self._sender =", "self._closed =", "self.client =")),
     (Sender, ("def sender_task(",)),
     (AIOKafkaClient, ("self._conns =",)),
-    (AIOKafkaConnection, ("self._writer =",)),
+    (AIOKafkaConnection, ("self._writer =", _WRITTEN, "self._writer.write(size + message)")),
 )
 
 
@@ -141,6 +145,9 @@ class PrivateHandover:
 
     def builder(self, producer: Any, partition: Partition, batch: ReadyBatch) -> SealedBatch:
         return SealedBatch(batch, self._numbers.get(partition, _FIRST))
+
+    def prepared(self, request: ProduceRequest) -> ProduceRequest:
+        return lean(request)
 
     def stored(self, partition: Partition, records: int) -> None:
         numbers = self._numbers.get(partition, _FIRST)

@@ -65,7 +65,7 @@ class KafkaClient:
         self, arguments: Mapping[str, Any], retry: RetryPolicy, handover: Handover, *, max_block_s: float
     ) -> None:
         self._handover, self._retry = handover, retry
-        self._watch = ProduceWatch()
+        self._watch = ProduceWatch(handover.prepared)
         self._topics = Topics(max_block_s, retry.initial_backoff_s)
         self._producers = Producers(arguments, retry, handover, self._watch, self._topics.names, self._refuse)
         self._refusal: RequestError | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import aiokafka
 import anyio
+from aiokafka.protocol.produce import ProduceRequest
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.client.codes import CLIENT_FAILED
@@ -47,6 +48,9 @@ class PublicHandover:
                 )
         builder.close()
         return builder
+
+    def prepared(self, request: ProduceRequest) -> ProduceRequest:
+        return request
 
     def stored(self, partition: Partition, records: int) -> None:
         """aiokafka has counted them already."""

@@ -48,13 +48,15 @@ class UnderWay:
 class ProduceWatch:
     """Stands before ``producer.client.send``, which is public; whatever is not a produce request passes untouched.
 
+    :param prepared: what is to be sent in the place of a request, with the same meaning
     :ivar under_way: the batch of each partition that aiokafka has now; kept by the :class:`KafkaClient`
     :ivar requests: the tasks of aiokafka that are at a produce request, or on their way back from one
     :ivar last_error: what the last failed request said, with the broker's address
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prepared: Callable[[ProduceRequest], ProduceRequest] = lambda request: request) -> None:
         self.observer: Observer | None = None
+        self._prepared = prepared
         self.under_way: dict[Partition, UnderWay] = {}
         self.requests: set[asyncio.Task[Any]] = set()
         self.last_error: str | None = None
@@ -68,7 +70,8 @@ class ProduceWatch:
         async def watched(node_id: Any, request: Any, **options: Any) -> Any:
             if not isinstance(request, ProduceRequest):
                 return await send(node_id, request, **options)
-            return await self._produce(client, node_id, request, lambda: send(node_id, request, **options))
+            ready = self._prepared(request)
+            return await self._produce(client, node_id, ready, lambda: send(node_id, ready, **options))
 
         client.send = watched
 
