@@ -105,10 +105,10 @@ def test_says_what_to_install_where_maven_is_missing(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("broker")  # which has found out that brokers can run here
-def test_ends_with_whoever_started_it() -> None:
+def test_ends_with_whoever_started_it(tmp_path: Path) -> None:
     program = (
-        "import os, signal; from asyncsink_testing.kafka import KafkaBroker;"
-        "started = KafkaBroker().__enter__(); print(started.pid(), flush=True);"
+        "import os, pathlib, signal; from asyncsink_testing.kafka import KafkaBroker;"
+        f"started = KafkaBroker(folder=pathlib.Path({str(tmp_path)!r})).__enter__(); print(started.pid(), flush=True);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     parent = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, timeout=90, check=False)
