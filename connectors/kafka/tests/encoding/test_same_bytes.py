@@ -15,7 +15,7 @@ from asyncsink_kafka.encoding.codecs import codec
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
 
-from .reference import NOW_MS, aiokafka_batches, drawn, encoded, plain_records, records, sealed, timed
+from .reference import NOW_MS, aiokafka_batches, drawn, encoded, measured_records, plain_records, records, sealed, timed
 
 MIXED = [
     KafkaRecord(value=b"v", key=b"k", headers=(("a", b"1"), ("b", None)), timestamp=7),
@@ -38,13 +38,13 @@ def test_records_without_headers_and_timestamps_are_what_aiokafka_builds(rows: l
 
 
 @drawn
-@given(st.lists(records, min_size=1, max_size=40), st.integers(62, 4000))
+@given(st.lists(measured_records, min_size=1, max_size=40), st.integers(62, 4000))
 def test_batches_are_cut_where_aiokafka_cuts_them(rows: list[KafkaRecord], max_bytes: int) -> None:
     assert sealed(encoded(Records.of(rows), max_bytes=max_bytes)) == aiokafka_batches(rows, max_bytes=max_bytes)
 
 
 @drawn
-@given(st.lists(st.tuples(st.integers(-1, 3), records), max_size=60), st.integers(300, 3000))
+@given(st.lists(st.tuples(st.integers(-1, 3), measured_records), max_size=60), st.integers(300, 3000))
 def test_each_slot_is_what_aiokafka_builds_of_its_rows(rows: list[tuple[int, KafkaRecord]], max_bytes: int) -> None:
     slots = [slot for slot, _ in rows]
     found = encoded(Records.of([record for _, record in rows]), slots, 6, max_bytes=max_bytes)
