@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never
 from asyncsink.config import AsyncSinkWriterConfig, MiB, RetryPolicy
 from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import InitContext, Schema, WriterInitContext
+from asyncsink.errors import ConfigurationError
 from asyncsink.limits.description import RateLimit
 from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink_kafka.options import KafkaOptions
@@ -54,6 +55,19 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
     entry_serializer: ClassVar[KafkaRecordSerializer] = KafkaRecordSerializer()
 
     options: KafkaOptions
+
+    def check_config(self, config: AsyncSinkWriterConfig) -> None:
+        super().check_config(config)
+        if config.ordering == "key" and self.options.partitioner in ("sticky", "round-robin"):
+            raise ConfigurationError(
+                f"option 'ordering' = 'key' needs all records of a key in one partition, and 'partitioner' = "
+                f"{self.options.partitioner!r} ignores keys; set partitioner=murmur2, or leave ordering out"
+            )
+        if config.fail_on_timeout:
+            raise ConfigurationError(
+                "option 'failOnTimeout' = true cannot be kept: aiokafka repeats a request that has timed out; set "
+                "retry.timeout (delivery.timeout.ms) to the time after which the task is to fail"
+            )
 
     @property
     def batch_size(self) -> int:
