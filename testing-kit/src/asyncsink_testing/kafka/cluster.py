@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
@@ -80,6 +81,8 @@ class KafkaCluster:
         self._jvm_options, self._kept = list(jvm_options), folder
         self._folder = Path()
         self._admin: Any = None
+        self._consumer: Any = None
+        self._asking = Lock()
         self._nodes: dict[int, BrokerNode] = {}
 
     def __enter__(self) -> Self:
@@ -152,25 +155,28 @@ class KafkaCluster:
         config: Mapping[str, str] | None = None,
     ) -> None:
         """Make a topic, by default with a replica on every broker, and return when all its leaders answer."""
+        from confluent_kafka import Consumer
         from confluent_kafka.admin import AdminClient, NewTopic
 
-        if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        with self._asking:
+            if self._admin is None:
+                client = {"bootstrap.servers": self.bootstrap, "log_level": 0}
+                self._admin, self._consumer = AdminClient(client), Consumer({**client, "group.id": "asyncsink-testing"})
         topic = NewTopic(name, partitions, replicas or self._count, config=dict(config or {}))
         self._admin.create_topics([topic])[name].result(_ANSWER_S)
-        self._await_leaders(name, partitions)
+        for each in range(partitions):
+            self._await_leader(name, each)
 
-    def _await_leaders(self, topic: str, partitions: int) -> None:
+    def _await_leader(self, topic: str, partition: int) -> None:
         """A leader that has only just been chosen may not know of it yet."""
         from confluent_kafka import KafkaException, TopicPartition
-        from confluent_kafka.admin import OffsetSpec
 
         deadline_s = time.monotonic() + _ANSWER_S
-        asked = {TopicPartition(topic, each): OffsetSpec.latest() for each in range(partitions)}
         while True:
             try:
-                for each in self._admin.list_offsets(asked).values():
-                    each.result(_ANSWER_S)
+                # Else the client would go by what it heard first, that there is no such topic.
+                self._consumer.list_topics(topic, _ANSWER_S)
+                self._consumer.get_watermark_offsets(TopicPartition(topic, partition), _ANSWER_S)
             except KafkaException:
                 if time.monotonic() > deadline_s:
                     raise
@@ -212,7 +218,9 @@ class KafkaCluster:
         return BrokerNode(number, ports, properties, folder, self._jvm_options)
 
     def _leave(self) -> None:
-        self._admin = None
+        if self._consumer is not None:
+            self._consumer.close()
+        self._admin = self._consumer = None
         for node in self._nodes.values():
             node.kill()
         if self._kept is None:
