@@ -111,7 +111,7 @@ def test_ends_with_whoever_started_it(tmp_path: Path) -> None:
         f"started = KafkaBroker(folder=pathlib.Path({str(tmp_path)!r})).__enter__(); print(started.pid(), flush=True);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
-    parent = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, timeout=90, check=False)
-    assert parent.returncode == -9
+    parent = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=90, check=False)
+    assert parent.returncode == -9, parent.stderr
     child = subprocess.run(["tail", f"--pid={parent.stdout.strip()}", "-f", "/dev/null"], timeout=20, check=False)
     assert child.returncode == 0
