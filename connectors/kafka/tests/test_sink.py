@@ -47,7 +47,7 @@ def test_limits_are_told_in_javas_names_and_in_ours() -> None:
         expected.config, max_time_in_buffer_s=1
     )
     assert found.config.retry.timeout_s == 60
-    assert found.batch_size == 16_384
+    assert found.batch_size(found.config) == 16_384
     assert found.config.max_time_in_buffer_s < 0.001
 
 

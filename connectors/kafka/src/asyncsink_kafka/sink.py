@@ -69,10 +69,9 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
                 "retry.timeout (delivery.timeout.ms) to the time after which the task is to fail"
             )
 
-    @property
-    def batch_size(self) -> int:
-        """Bytes of a record batch that holds several records."""
-        return min(self.options.batch_size_in_bytes, self.config.max_batch_size_in_bytes)
+    def batch_size(self, config: AsyncSinkWriterConfig) -> int:
+        """Bytes of a record batch that holds several records, of a writer with `config`."""
+        return min(self.options.batch_size_in_bytes, config.max_batch_size_in_bytes)
 
     @property
     def client_key(self) -> str:

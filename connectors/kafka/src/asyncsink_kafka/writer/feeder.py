@@ -23,6 +23,12 @@ from asyncsink_kafka.writer.topics import Topics
 if TYPE_CHECKING:
     from asyncsink_kafka.client import KafkaClient
 
+PATIENCE_S: Final = 1.0
+"""For how long rows gather while batches wait for their partitions; one that takes longer counts as stuck."""
+
+STUCK_LINGER_S: Final = 0.2
+"""For how long they gather where all these partitions are stuck."""
+
 SMALLEST_BATCH: Final = 16 * 1024
 """Bytes below which the limit is not lowered although a broker refuses batches as too large."""
 
@@ -79,7 +85,7 @@ class Feeder:
     async def run(self) -> None:
         """Feed until the task is cancelled, or something fails."""
         try:
-            while True:
+            while not self._books.is_over:
                 await self._due()
                 self._is_feeding = True
                 await self._feed(self.pile.take())
@@ -100,15 +106,20 @@ class Feeder:
 
     def _lingers_s(self) -> float:
         """Seconds until the pile is due by its age; infinite where it does not wait for that."""
-        if self.pile.is_empty or self._lanes.queued:
+        if self.pile.is_empty:
             return inf
-        return self.pile.first_s + self._linger_s - self._books.clock()
+        linger_s = self._linger_s
+        if self._lanes.queued:
+            # One that is stuck must not hold up the others; yet not every row for it should be a batch of its own.
+            linger_s = max(linger_s, PATIENCE_S if self._lanes.are_moving(PATIENCE_S) else STUCK_LINGER_S)
+        return self.pile.first_s + linger_s - self._books.clock()
 
     # ---- a portion -------------------------------------------------------------------------------------------
 
     async def _feed(self, records: Records) -> None:
         size_in_bytes = records.nbytes
         known, unknown = await self._topics.partitions(self._client, topics_of(records, self._topic))
+        self._books.progress_s = self._books.clock()  # to learn of topics may take its time, and has an end of its own
         routed = route(records, self._topic, known, self._partitioner)
         batches = self._encoded(records, routed)
         self._books.size_in_bytes += sum(each.size_in_bytes for each in batches) - size_in_bytes

@@ -42,6 +42,11 @@ class Intake:
         self._next = 0
         self._has_warned = False
 
+    @property
+    def next(self) -> int:
+        """The sequence that the next element will have."""
+        return self._next
+
     def offer(self, count: int, context: WriteContext | None) -> int:
         """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
         first = self._next if context is None else context.sequence

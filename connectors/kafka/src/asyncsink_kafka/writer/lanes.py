@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 TOO_LARGE = frozenset({"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
 """Refusals that speak of a batch rather than of its records: smaller batches may well be taken."""
 
+OF_THE_TOPIC = frozenset({"INVALID_TOPIC_EXCEPTION", "UNKNOWN_TOPIC_OR_PARTITION"})
+"""Refusals that speak of the destination: the same for every record that waits for it."""
+
 Resplit = Callable[[Records, int], list[ReadyBatch]]
 """Encodes records anew as batches of at most so many records."""
 
@@ -80,6 +83,8 @@ class Lanes:
         self._lanes: dict[tuple[str, int], Lane] = {}
         self.queued = 0
         """Batches that wait for one of their own partition."""
+        self._crowded: set[Lane] = set()
+        """Partitions for which batches wait."""
         self.retried_records = 0
         self._client: KafkaClient
         self._group: TaskGroup
@@ -94,7 +99,7 @@ class Lanes:
         if lane is None:
             lane = self._lanes[topic, partition] = Lane(topic, partition)
         lane.queue.append(Piece(self._books.new_batch(), batch))
-        self.queued += 1
+        self._count(lane, 1)
         if not lane.busy:
             lane.busy = True
             self._group.start_soon(self._work, lane)
@@ -104,12 +109,21 @@ class Lanes:
         lane = min(self._lanes.values(), key=lambda each: each.since_s, default=None)
         return None if lane is None or lane.since_s == inf else lane
 
+    def are_moving(self, within_s: float) -> bool:
+        """Whether batches wait only for some that were sent no longer ago than this; not where a partition is stuck."""
+        now_s = self._books.clock()
+        return any(now_s - lane.since_s < within_s for lane in self._crowded)
+
+    def _count(self, lane: Lane, batches: int) -> None:
+        self.queued += batches
+        (self._crowded.add if lane.queue else self._crowded.discard)(lane)
+
     async def _work(self, lane: Lane) -> None:
         """Send all that waits for a partition, then end."""
         scope = self._books.scope()
         try:
             with scope:
-                while lane.queue:
+                while lane.queue and not self._books.is_over:
                     await self._settle(lane, lane.queue[0])
         except Exception as error:  # a bug is not an outage: nothing would ever end this lane's rows
             self._books.fail(error)
@@ -120,8 +134,12 @@ class Lanes:
     async def _settle(self, lane: Lane, piece: Piece) -> None:
         """Send a batch until it is stored or given up, or goes on as smaller ones."""
         info = await self._gate.enter(piece.batch.count, piece.batch.size_in_bytes)
+        if self._books.is_over:
+            # A cancellation comes only where something is waited for, and aiokafka takes a batch without waiting.
+            self._gate.leave(info, stored=False)
+            return
         lane.queue.popleft()
-        self.queued -= 1
+        self._count(lane, -1)
         self._books.waiting -= piece.batch.count
         self._books.in_flight += piece.batch.count
         if not self.queued:
@@ -146,7 +164,7 @@ class Lanes:
     def _put_back(self, lane: Lane, piece: Piece) -> None:
         """What was cut off is held as before: its outcome is unknown."""
         lane.queue.appendleft(piece)
-        self.queued += 1
+        self._count(lane, 1)
         self._books.waiting += piece.batch.count
         self._books.in_flight -= piece.batch.count
 
@@ -185,6 +203,9 @@ class Lanes:
             books.waiting += batch.count
             books.size_in_bytes += batch.size_in_bytes
             books.fail(_fatal(lane, refusal))
+        elif refusal.code in OF_THE_TOPIC:
+            self._reject(lane, piece, refusal)
+            self._reject_queue(lane, refusal)
         elif batch.count == 1:
             self._reject(lane, piece, refusal)
         else:
@@ -193,11 +214,21 @@ class Lanes:
             self._split(lane, piece)
 
     def _reject(self, lane: Lane, piece: Piece, refusal: RequestError) -> None:
-        (sequence,) = piece.batch.sequence
-        record = piece.batch.records(lane.topic, lane.partition).record(0)
+        """Give up all records of a batch."""
+        records = piece.batch.records(lane.topic, lane.partition)
         told = f"{refusal.message or 'refused'} (topic {lane.topic!r}, partition {lane.partition})"
         self._books.end_batch(piece.number)
-        self._rejections.reject(Refused(int(sequence), refusal.code, told, record), piece.tries)
+        for at, sequence in enumerate(piece.batch.sequence.tolist()):
+            self._rejections.reject(Refused(sequence, refusal.code, told, records.record(at)), piece.tries)
+
+    def _reject_queue(self, lane: Lane, refusal: RequestError) -> None:
+        """Give up what waits for a partition that is not there: each batch would take the time of the first."""
+        while lane.queue and not self._books.is_over:
+            piece = lane.queue.popleft()
+            self._count(lane, -1)
+            self._books.waiting -= piece.batch.count
+            self._books.size_in_bytes -= piece.batch.size_in_bytes
+            self._reject(lane, piece, refusal)
 
     def _split(self, lane: Lane, piece: Piece) -> None:
         """Go on with two halves, until the record at fault is alone."""
@@ -206,7 +237,7 @@ class Lanes:
         self._books.split_batch(piece.number, len(parts))
         for part in reversed(parts):
             lane.queue.appendleft(Piece(piece.number, part, piece.tries))
-            self.queued += 1
+            self._count(lane, 1)
             self._books.waiting += part.count
             self._books.size_in_bytes += part.size_in_bytes
 

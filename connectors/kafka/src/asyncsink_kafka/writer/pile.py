@@ -72,7 +72,12 @@ class Pile:
             size_in_bytes += taken[-1].nbytes
         self.size_in_bytes -= size_in_bytes
         self.first_s = self._books.clock()
-        return taken[0] if len(taken) == 1 else Records.concat(taken)
+        if len(taken) == 1:
+            return taken[0]
+        records = Records.concat(taken)
+        # A column that only some of them have is filled up for the others.
+        self._books.size_in_bytes += records.nbytes - size_in_bytes
+        return records
 
     def _begin(self) -> None:
         if self.is_empty:

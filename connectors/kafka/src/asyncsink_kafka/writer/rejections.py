@@ -110,11 +110,11 @@ class Rejections:
         """
         if self.fails and refused:
             raise refused[0].error()
+        if refused and self.pending > MAX_PENDING:
+            await self.flush()
         for each in refused:
             self._books.accounting.accepted += 1
             self._give_up(each, attempts=0)
-        if self.pending > MAX_PENDING:
-            await self.flush()
 
     def reject(self, refused: Refused, attempts: int) -> None:
         """Give up a row that was accepted, and whose counts as waiting or in flight are gone already."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from asyncsink.config import RetryPolicy
-from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
+from asyncsink.errors import DeliveryError, DestinationUnavailableError, FatalRequestError, RequestError
 from asyncsink.failures import FailureKind
 from asyncsink_kafka.client.errors import ERRORS
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Known = Mapping[str, tuple[int, Sequence[int]]]
 """By topic, the number of its partitions and those that have a leader."""
+
+_Answer = tuple[int, Sequence[int]] | RequestError | DeliveryError
 
 
 class Topics:
@@ -28,6 +30,7 @@ class Topics:
 
     def __init__(self, retry: RetryPolicy, unknown_for_s: float, clock: Callable[[], float]) -> None:
         self._retry, self._unknown_for_s, self._clock = retry, unknown_for_s, clock
+        self._found: set[str] = set()
         self._unknown: dict[str, tuple[float, RequestError]] = {}
 
     async def partitions(self, client: KafkaClient, topics: Sequence[str]) -> tuple[Known, Mapping[str, RequestError]]:
@@ -36,22 +39,37 @@ class Topics:
         :raises FatalRequestError: a topic may not be looked at
         :raises DestinationUnavailableError: no broker has answered for ``retry.timeout``
         """
+        answers = await self._answers(client, [topic for topic in topics if not self._is_unknown(topic)])
         known: dict[str, tuple[int, Sequence[int]]] = {}
-        unknown: dict[str, RequestError] = {}
-        for topic in topics:
-            until_s, refusal = self._unknown.get(topic, (-inf, None))
-            if refusal is None or self._clock() >= until_s:
-                found = await self._asked(client, topic)
-                if not isinstance(found, RequestError):
-                    known[topic] = found
-                    self._unknown.pop(topic, None)
-                    continue
-                refusal = found
-                self._unknown[topic] = (self._clock() + self._unknown_for_s, refusal)
-            unknown[topic] = refusal
-        return known, unknown
+        for topic, answer in answers.items():
+            if isinstance(answer, DeliveryError):
+                raise answer
+            if isinstance(answer, RequestError):
+                self._unknown[topic] = (self._clock() + self._unknown_for_s, answer)
+            else:
+                known[topic] = answer
+                self._found.add(topic)
+        return known, {topic: self._unknown[topic][1] for topic in topics if topic not in known}
 
-    async def _asked(self, client: KafkaClient, topic: str) -> tuple[int, Sequence[int]] | RequestError:
+    def _is_unknown(self, topic: str) -> bool:
+        return self._clock() < self._unknown.get(topic, (-inf, None))[0]
+
+    async def _answers(self, client: KafkaClient, topics: Sequence[str]) -> dict[str, _Answer]:
+        """What is said of each; those that are asked for the first time at once, as each may take its time."""
+        answers: dict[str, _Answer] = {}
+
+        async def ask(topic: str) -> None:
+            answers[topic] = await self._asked(client, topic)
+
+        async with anyio.create_task_group() as group:
+            for topic in topics:
+                if topic in self._found or len(topics) == 1:
+                    await ask(topic)
+                else:
+                    group.start_soon(ask, topic)
+        return answers
+
+    async def _asked(self, client: KafkaClient, topic: str) -> _Answer:
         deadline_s = self._clock() + self._retry.timeout_s
         while True:
             try:
@@ -61,11 +79,22 @@ class Topics:
                 if kind is FailureKind.REJECTED:
                     return refusal
                 if kind not in (FailureKind.RETRYABLE, FailureKind.THROTTLED):
-                    told = f"topic {topic!r}: {refusal}".rstrip(".")
-                    raise FatalRequestError(f"{told}. {ERRORS.remedy(refusal.code)}".rstrip()) from refusal
+                    return _fatal(topic, refusal)
                 if self._clock() >= deadline_s:
-                    raise DestinationUnavailableError(
-                        f"nothing could be learned of topic {topic!r} for {self._retry.timeout_s:g} s (option "
-                        f"retry.timeout): {refusal}; see whether the brokers are up, or raise the option"
-                    ) from refusal
+                    return self._unavailable(topic, refusal)
             await anyio.sleep(self._retry.initial_backoff_s)
+
+    def _unavailable(self, topic: str, refusal: RequestError) -> DestinationUnavailableError:
+        error = DestinationUnavailableError(
+            f"nothing could be learned of topic {topic!r} for {self._retry.timeout_s:g} s (option retry.timeout): "
+            f"{refusal}; see whether the brokers are up, or raise the option"
+        )
+        error.__cause__ = refusal
+        return error
+
+
+def _fatal(topic: str, refusal: RequestError) -> FatalRequestError:
+    told = f"topic {topic!r}: {refusal}".rstrip(".")
+    error = FatalRequestError(f"{told}. {ERRORS.remedy(refusal.code)}".rstrip())
+    error.__cause__ = refusal
+    return error

@@ -22,10 +22,12 @@ from asyncsink.metrics import WriterMetrics
 from asyncsink.sink import SinkWriter
 from asyncsink.writer import WriterStatistics
 from asyncsink.writer.clock import loop_clock
+from asyncsink_kafka.converter import KafkaConverter
 from asyncsink_kafka.encoding import codec
 from asyncsink_kafka.partitioning import make_partitioner
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
+from asyncsink_kafka.row_checks import topic_fault
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.feeder import Feeder
 from asyncsink_kafka.writer.gate import Gate
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from asyncsink_kafka.sink import KafkaSink
 
 logger = logging.getLogger(__name__)
+
+_NO_CONTEXT = WriteContext()
 
 RECORD_OVERHEAD = 100
 """Bytes, at most about, that a record without headers takes beside its key and value, in memory and in a batch."""
@@ -58,6 +62,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
     """
 
     def __init__(self, sink: KafkaSink, context: InitContext, config: AsyncSinkWriterConfig) -> None:
+        sink.check_config(config)
         self._sink, self._init, self._config = sink, context, config
         options = sink.options
         self._converter = sink.converter(context.schema)
@@ -67,10 +72,12 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             allowed=options.allowed,
             max_record_bytes=config.max_record_size_in_bytes,
         )
-        self._partitioner = make_partitioner(options.partitioner, batch_size_in_bytes=sink.batch_size)
+        self._batch_bytes = sink.batch_size(config)
+        self._partitioner = make_partitioner(options.partitioner, batch_size_in_bytes=self._batch_bytes)
         self._codec = codec(options.compression, options.compression_level)
         self._good_topics = {options.topic} - {None}
         """Topics that rows were found to name rightly."""
+        self._ignores_context = isinstance(self._converter, KafkaConverter)
         self._stack = AsyncExitStack()
         self._statistics = WriterStatistics()
         self._thread: int | None = None
@@ -118,7 +125,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             topic=options.topic,
             topics=Topics(config.retry, options.max_block_s, clock),
             linger_s=config.max_time_in_buffer_s,
-            batch_bytes=self._sink.batch_size,
+            batch_bytes=self._batch_bytes,
         )
         self._lanes = Lanes(
             books, self._gate, self._rejections, config.retry, self._feeder.resplit, self._feeder.lower_batch_bytes
@@ -207,15 +214,17 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
         :raises RejectedEntryError: it can never be sent, and ``onRejected`` is ``fail``
         """
         self._check()
+        if self._feeder.pile.is_full:
+            await anyio.lowlevel.checkpoint()  # a loop that only writes must leave the feeder its turn
         try:
-            record = self._converter.apply(element, WriteContext() if context is None else context)
+            record = self._converter.apply(element, self._context() if context is None else context)
         except Exception:
             await self.write_many([element], context)  # which says what is wrong with it
             return
         size = self._plain_size(record)
         if size is None:
             await self.write_many([element], context)
-            self._good_topics.update([record.topic] if isinstance(record, KafkaRecord) and record.topic else [])
+            self._learn_topic(record)
             return
         if not self._room(size, 1):
             await self._books.until(lambda: self._room(size, 1))
@@ -223,6 +232,15 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
         self._feeder.pile.append(record, self._intake.offer(1, context), size)
         if is_first:
             self._books.notify()
+
+    def _context(self) -> WriteContext:
+        """The context of the next element; the sink's own converter looks at none."""
+        return _NO_CONTEXT if self._ignores_context else WriteContext(sequence=self._intake.next)
+
+    def _learn_topic(self, record: Any) -> None:
+        topic = record.topic if isinstance(record, KafkaRecord) else None
+        if topic is not None and topic_fault(topic, self._sink.options.allowed) is None:
+            self._good_topics.add(topic)
 
     def _plain_size(self, record: Any) -> int | None:
         """The bytes of a record that can be sent for sure; None for one that has to be looked at."""
@@ -240,18 +258,24 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
 
     async def write_many(self, elements: Sequence[Any], context: WriteContext | None = None) -> None:
         """Accept elements in order. Where it raises, what came before the element at fault has been accepted."""
-        self._check()
+        await self._begin()
         await self._accept(self._intake.of_elements(elements, context))
 
     async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
         """Accept the rows of a ``pyarrow.RecordBatch``, as columns all the way to the record batches of Kafka."""
-        self._check()
+        await self._begin()
         await self._accept(self._intake.of_batch(batch, context))
 
     async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
         """Accept a block of :class:`KafkaRecord`."""
-        self._check()
+        await self._begin()
         await self._accept(self._intake.of_records([block[at] for at in range(len(block))], context))
+
+    async def _begin(self) -> None:
+        """Let others have their turn: before anything is accepted, so that a cancelled call has accepted nothing."""
+        self._check()
+        await anyio.lowlevel.checkpoint()
+        self._books.check()
 
     async def _accept(self, part: Part) -> None:
         rows, refused = part
@@ -270,17 +294,16 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             self._feeder.pile.add(rows if count == len(rows) else rows.slice(0, count))
             self._books.notify()
             rows = rows.slice(count, len(rows))
-            await anyio.lowlevel.checkpoint()
 
     def _fitting(self, rows: Records) -> int:
         """How many of the first rows there is room for; where nothing is held one goes in, however large."""
-        books, count, size = self._books, len(rows), rows.nbytes
-        if self._room(size, count):
-            return count
+        books = self._books
         free = self._config.max_buffered_size_in_bytes - books.size_in_bytes
-        by_bytes = count * free // max(size, 1) if free < size else count
-        fitting = min(by_bytes, self._config.max_buffered_requests - books.waiting)
-        return max(fitting, 0 if books.size_in_bytes else 1)
+        count = min(len(rows), max(self._config.max_buffered_requests - books.waiting, 0))
+        while count and (size := rows.slice(0, count).nbytes) > free:
+            # By the average first; rows that are larger than that make it less.
+            count = min(count * max(free, 0) // size, count - 1)
+        return max(count, 0 if books.size_in_bytes else 1)
 
     def _room(self, size: int, count: int) -> bool:
         config, books = self._config, self._books
