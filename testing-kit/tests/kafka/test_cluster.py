@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl, Tls
@@ -23,6 +22,8 @@ USER, PASSWORD = "alice", "wonderland"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import trustme  # which only the environments with brokers have
+
     folder = tmp_path_factory.mktemp("certificates")
     authority = trustme.CA()
     issued = authority.issue_cert("localhost", "127.0.0.1")

@@ -29,10 +29,7 @@ def destinations() -> Iterator[KafkaDestinations]:
 
 @pytest.fixture(params=["aiokafka", "librdkafka"])
 def send(request: pytest.FixtureRequest) -> Send:
-    if request.param == "aiokafka":
-        pytest.importorskip("aiokafka", reason="aiokafka is a client of the Kafka connector, not of the kit")
-        return by_aiokafka
-    return by_librdkafka
+    return by_aiokafka if request.param == "aiokafka" else by_librdkafka
 
 
 async def by_aiokafka(destination: KafkaDestination, compression: str | None = None) -> list[str]:
