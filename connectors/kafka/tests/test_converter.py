@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -15,7 +16,7 @@ from asyncsink import Schema, SchemaError, WriteContext
 from asyncsink.arrow.rows import rows_of
 from asyncsink_kafka.converter import KafkaConverter
 from asyncsink_kafka.options import KafkaOptions
-from asyncsink_kafka.record import KafkaRecord
+from asyncsink_kafka.record import KafkaRecord, KafkaRecordSerializer
 from asyncsink_kafka.records import HEADERS, Records
 
 SECRET = "4111 1111 1111 1111"
@@ -350,6 +351,14 @@ def test_a_field_of_another_type_is_named_with_the_remedy(fields: Any, error: ty
     assert SECRET not in str(caught.value)
     with pytest.raises(error, match=message.replace("[", r"\[")):
         apply(KafkaRecord(**fields))
+
+
+def test_a_dead_letter_whose_header_has_no_key_is_refused_until_it_is_mended() -> None:
+    record = KafkaRecord(value=b"v", headers=(("a", b"1"), (None, SECRET.encode())))
+    read = KafkaRecordSerializer().deserialize(1, KafkaRecordSerializer().serialize(record))
+    with pytest.raises(ValueError, match="'headers' has a header without a key, which Kafka does not take; leave it"):
+        apply(read)
+    assert apply(replace(read, headers=read.headers[:1])).headers == (("a", b"1"),)
 
 
 def test_a_record_of_other_types_gets_those_of_a_record() -> None:

@@ -17,7 +17,8 @@ class KafkaRecord:
     :param value: None is a tombstone where the topic is compacted
     :param key: decides the partition, unless the partitioner ignores keys
     :param topic: None for the sink's one topic
-    :param headers: names and values in order; a name may come twice
+    :param headers: names and values in order; a name may come twice. None for a name is in records that were refused
+        for it, and in no others
     :param partition: None for the partitioner's choice
     :param timestamp: ms since the epoch; None for the time at which it is sent
     """
@@ -25,7 +26,7 @@ class KafkaRecord:
     value: bytes | None = None
     key: bytes | None = None
     topic: str | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
+    headers: tuple[tuple[str | None, bytes | None], ...] = ()
     partition: int | None = None
     timestamp: int | None = None
 
@@ -39,7 +40,7 @@ class KafkaRecordSerializer(SimpleVersionedSerializer[KafkaRecord]):
     """Value, key, topic, partition, timestamp, then name and value of each header.
 
     Every field is a length (4 bytes, big-endian; -1 for None) and so many bytes: texts in UTF-8, numbers big-endian in
-    two's complement. A number that Kafka would refuse is kept as well, since dead letters hold such records.
+    two's complement. What Kafka would refuse is kept as well, since dead letters hold such records.
     """
 
     version = 1
@@ -64,8 +65,8 @@ class KafkaRecordSerializer(SimpleVersionedSerializer[KafkaRecord]):
         return KafkaRecord(
             value=value,
             key=key,
-            topic=None if topic is None else _text(topic),
-            headers=tuple((_name(name), content) for name, content in zip(headers[::2], headers[1::2], strict=True)),
+            topic=_text(topic),
+            headers=tuple((_text(name), content) for name, content in zip(headers[::2], headers[1::2], strict=True)),
             partition=_number(partition),
             timestamp=_number(timestamp),
         )
@@ -89,17 +90,11 @@ def _text_bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
-def _text(data: bytes) -> str:
+def _text(data: bytes | None) -> str | None:
     try:
-        return data.decode("utf-8", "surrogatepass")
+        return None if data is None else data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise _damaged("a text that is no UTF-8") from error
-
-
-def _name(data: bytes | None) -> str:
-    if data is None:
-        raise _damaged("a header without a name")
-    return _text(data)
 
 
 def _number_bytes(number: int | None) -> bytes | None:
