@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from asyncsink_kafka import records as module
 from asyncsink_kafka.record import KafkaRecord
-from asyncsink_kafka.records import Records
+from asyncsink_kafka.records import HEADERS, Records
 
 drawn = settings(deadline=None, max_examples=50)
 
 _contents = st.none() | st.binary(max_size=9)
-_headers = st.lists(st.tuples(st.text(max_size=3), _contents), max_size=2).map(tuple)
+_headers = st.lists(st.tuples(st.none() | st.text(max_size=3), _contents), max_size=2).map(tuple)
 _record = st.builds(
     KafkaRecord,
     value=_contents,
@@ -71,6 +71,12 @@ def test_slices_put_together_are_the_whole(run: list[KafkaRecord], middle: int) 
     whole = Records.concat([records.slice(0, middle), records.slice(middle, len(run))])
     assert rows(whole) == run
     assert whole.sequence.tolist() == records.sequence.tolist()
+
+
+def test_a_null_among_the_headers_is_one_without_name_and_value() -> None:
+    headers = pa.array([[{"key": "a", "value": b"1"}, None], None], HEADERS)
+    records = Records(value=pa.nulls(2, pa.binary()), headers=headers, sequence=np.arange(2))
+    assert [each.headers for each in rows(records)] == [(("a", b"1"), (None, None)), ()]
 
 
 def test_a_column_that_nobody_has_set_is_none() -> None:

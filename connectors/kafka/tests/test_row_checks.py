@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from asyncsink_kafka.record import KafkaRecord
+from asyncsink_kafka.record import KafkaRecord, KafkaRecordSerializer
 from asyncsink_kafka.records import HEADERS, Records
 from asyncsink_kafka.row_checks import RefusedRow, check_rows
 
@@ -106,6 +106,36 @@ def test_a_header_without_a_key_is_refused(large: bool) -> None:
     refused = check_rows(records, sizes, default_topic="t", allowed=None, max_record_bytes=1)
     assert [each[:2] for each in refused] == [(row, "INVALID_RECORD") for row in (2, 4, 5)]
     assert "has no key" in refused[0].message
+
+
+def test_headers_below_a_null_list_do_not_count() -> None:
+    lists = pa.array([[], [], [{"key": None, "value": SECRET}]], HEADERS)
+    # The second list is null, and so is the key of the header that it hides.
+    offsets = pa.array([0, 0, 1, 2], pa.int32()).buffers()[1]
+    values = pa.concat_arrays([lists.values, lists.values])
+    hiding = pa.Array.from_buffers(HEADERS, 3, [pa.py_buffer(b"\x05"), offsets], 1, children=[values])
+    records = Records(value=pa.nulls(3, pa.binary()), sequence=np.arange(3), headers=hiding)
+    refused = check_rows(records, np.zeros(3, np.int64), default_topic="t", allowed=None, max_record_bytes=1)
+    assert [each.index for each in refused] == [2]
+
+
+REFUSED = [
+    KafkaRecord(topic="no topic"),
+    KafkaRecord(topic=""),
+    KafkaRecord(partition=-(2**31)),
+    KafkaRecord(timestamp=-(2**63)),
+    KafkaRecord(headers=((None, b"1"), ("a", b"2"))),
+    KafkaRecord(headers=((None, None),)),
+    KafkaRecord(value=b"x" * 2000, key=b"", headers=(("", None),)),
+]
+
+
+def test_every_refused_record_comes_back_from_a_dead_letter_as_it_was() -> None:
+    records = Records.of(REFUSED)
+    assert [each.index for each in checked(*REFUSED, sizes=[1001] * len(REFUSED))] == [*range(len(REFUSED))]
+    for row, record in enumerate(REFUSED):
+        data = KafkaRecordSerializer().serialize(records.record(row))
+        assert KafkaRecordSerializer().deserialize(1, data) == record
 
 
 def test_a_record_larger_than_the_limit_is_refused_and_one_as_large_is_not() -> None:

@@ -108,7 +108,10 @@ class Records:
     def record(self, index: int) -> KafkaRecord:
         """One of them, as a program would write it."""
         columns = {name: column[index].as_py() for name, column in self._columns().items()}
-        headers = tuple((header["key"], header["value"]) for header in columns.pop("headers", None) or ())
+        headers = tuple(
+            (None, None) if header is None else (header["key"], header["value"])
+            for header in columns.pop("headers", None) or ()
+        )
         return KafkaRecord(headers=headers, **columns)
 
     def _columns(self) -> dict[str, pa.Array]:

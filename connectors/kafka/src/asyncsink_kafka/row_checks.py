@@ -120,8 +120,9 @@ def _headers(records: Records) -> Iterator[RefusedRow]:
     names = pc.struct_field(lists.flatten(), [0])
     if not names.null_count:
         return
-    owners = pc.filter(pc.list_parent_indices(lists), names.is_null())
-    for row in owners.unique().to_pylist():
+    # Arrow's own list_parent_indices also counts what a null list may hide, which is not among the names.
+    owners = np.repeat(np.arange(len(lists)), pc.fill_null(pc.list_value_length(lists), 0))
+    for row in np.unique(owners[names.is_null()]).tolist():
         yield RefusedRow(
             row, "INVALID_RECORD", "a header is null or has no key, which Kafka does not take; filter such headers out"
         )
