@@ -141,6 +141,7 @@ def header_type(name: str, key: Any, value: Any, outer: Any = pa.list_) -> Any:
         (LISTS, pa.array(as_structs(LISTS), header_type("key", pa.large_string(), pa.large_binary(), pa.large_list))),
         (LISTS, pa.array(as_structs(LISTS), header_type("key", pa.string(), pa.string()))),
         (LISTS, pa.array(as_structs(LISTS), header_type("key", pa.string_view(), pa.binary_view()))),
+        (LISTS, pa.array(as_structs(LISTS), pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())])))),
         (MAPS, pa.array(MAPS, pa.map_(pa.string(), pa.binary()))),
         (MAPS, pa.array(MAPS, pa.map_(pa.string(), pa.string()))),
         (MAPS, pa.array(MAPS, pa.map_(pa.large_string(), pa.large_binary()))),
@@ -154,6 +155,11 @@ def test_headers_come_as_arrays_of_structs_or_as_maps(lists: list[Any], column: 
     assert found.headers is not None
     found.headers.validate(full=True)
     assert [each.headers for each in listed(found)] == [tuple(each or ()) for each in lists[start : start + count]]
+
+
+def test_the_fields_of_headers_compare_without_case() -> None:
+    column = pa.array([[{"Value": b"1", "KEY": "a"}]])
+    assert records({"value": ["v"], "headers": column}).record(0).headers == (("a", b"1"),)
 
 
 def test_a_null_among_the_headers_stays_one_for_the_checks_of_rows() -> None:
@@ -214,6 +220,8 @@ def test_partitions_of_other_widths_are_taken_if_they_fit() -> None:
         ("headers", pa.array(["a"])),
         ("headers", pa.array([["a"]])),
         ("headers", pa.array([[{"key": 1, "value": b"1"}]])),
+        ("headers", pa.array([[{"name": "a", "value": b"1"}]])),
+        ("headers", pa.array([[{"key": "a", "value": b"1", "other": b"2"}]])),
         ("headers", pa.array([[(1, b"1")]], pa.map_(pa.int64(), pa.binary()))),
     ],
 )

@@ -110,10 +110,8 @@ def _headers(column: pa.Array) -> pa.Array:
         keys, values, outer = column.keys, column.items, pa.list_
         nulls = None
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
-            raise _unlike(column)
         structs = column.values
-        keys, values = structs.field(0), structs.field(1)
+        keys, values = _header_fields(structs)
         outer = pa.list_ if pa.types.is_list(kind) else pa.large_list
         nulls = structs.is_null() if structs.null_count else None
     else:
@@ -125,6 +123,15 @@ def _headers(column: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(
         outer(headers.type), len(column), [validity, offsets], column.null_count, column.offset, [headers]
     )
+
+
+def _header_fields(structs: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The fields key and value, whichever comes first; their names compare without case."""
+    kind = structs.type
+    names = [field.name.lower() for field in kind] if pa.types.is_struct(kind) else []
+    if sorted(names) != ["key", "value"]:
+        raise _unlike(structs)
+    return structs.field(names.index("key")), structs.field(names.index("value"))
 
 
 _HEADER: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
