@@ -6,22 +6,18 @@ import logging
 import threading
 import warnings
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, final
 
 import anyio
-from anyio.abc import TaskGroup
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext
 from asyncsink.errors import WriterClosedError
-from asyncsink.limits.limiter import LimiterCache
 from asyncsink.metrics import WriterMetrics
 from asyncsink.sink import SinkWriter
 from asyncsink.writer import WriterStatistics
-from asyncsink.writer.clock import loop_clock
 from asyncsink_kafka.converter import KafkaConverter
 from asyncsink_kafka.encoding import codec
 from asyncsink_kafka.partitioning import make_partitioner
@@ -29,17 +25,10 @@ from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.row_checks import topic_fault
 from asyncsink_kafka.writer.books import Books
-from asyncsink_kafka.writer.feeder import Feeder
-from asyncsink_kafka.writer.gate import Gate
+from asyncsink_kafka.writer.delivery import Delivery
 from asyncsink_kafka.writer.intake import Intake, Part
-from asyncsink_kafka.writer.lanes import Lanes
-from asyncsink_kafka.writer.rejections import Rejections
-from asyncsink_kafka.writer.requests import Requests
-from asyncsink_kafka.writer.topics import Topics
-from asyncsink_kafka.writer.watch import Watch
 
 if TYPE_CHECKING:
-    from asyncsink_kafka.client import KafkaClient
     from asyncsink_kafka.sink import KafkaSink
 
 logger = logging.getLogger(__name__)
@@ -72,18 +61,16 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             allowed=options.allowed,
             max_record_bytes=config.max_record_size_in_bytes,
         )
-        self._batch_bytes = sink.batch_size(config)
-        self._partitioner = make_partitioner(options.partitioner, batch_size_in_bytes=self._batch_bytes)
+        self._partitioner = make_partitioner(options.partitioner, batch_size_in_bytes=sink.batch_size(config))
         self._codec = codec(options.compression, options.compression_level)
         self._good_topics = {options.topic} - {None}
         """Topics that rows were found to name rightly."""
         self._ignores_context = isinstance(self._converter, KafkaConverter)
-        self._stack = AsyncExitStack()
         self._statistics = WriterStatistics()
         self._thread: int | None = None
         self._entered = False
+        self._delivery: Delivery
         self._books: Books
-        self._client: KafkaClient
 
     # ---- life ------------------------------------------------------------------------------------------------
 
@@ -97,60 +84,21 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             raise WriterClosedError("a writer can be entered once; make a new one")
         self._entered = True
         self._thread = threading.get_ident()
-        clock = loop_clock()
-        self._books = books = Books(clock)
-        self._make(books)
+        self._delivery = Delivery(self._sink, self._init, self._config, self._partitioner, self._codec)
+        self._books = self._delivery.books
+        group = self._init.metric_group
+        if group.is_registered:
+            most = self._config.max_batch_size
+            self._delivery.requests.metrics = WriterMetrics(group, self.statistics, most)
         self._partitioner.open(self._init.writer_id, None)
         self._converter.open(self._init)
         try:
-            await self._start()
+            await self._delivery.start()
         except BaseException as error:
-            books.close()
-            await self._leave(error)
+            self._books.close()
+            await self._delivery.leave(error)
             raise
         return self
-
-    def _make(self, books: Books) -> None:
-        options, config, context, clock = self._sink.options, self._config, self._init, books.clock
-        limiters = context.clients.limiters(self._sink.client_key) if context.clients else LimiterCache()
-        self._gate = Gate(limiters, config, clock)
-        self._requests = Requests(self._gate, clock)
-        self._rejections = Rejections(self._sink, config, context, books)
-        self._feeder = Feeder(
-            books,
-            self._gate,
-            self._rejections,
-            self._partitioner,
-            self._codec,
-            topic=options.topic,
-            topics=Topics(config.retry, options.max_block_s, clock),
-            linger_s=config.max_time_in_buffer_s,
-            batch_bytes=self._batch_bytes,
-        )
-        self._lanes = Lanes(
-            books, self._gate, self._rejections, config.retry, self._feeder.resplit, self._feeder.lower_batch_bytes
-        )
-        self._watch = Watch(books, self._lanes, config, self._last_error, lambda: repr(self._told()))
-        if context.metric_group.is_registered:
-            self._requests.metrics = WriterMetrics(context.metric_group, self.statistics, config.max_batch_size)
-
-    async def _start(self) -> None:
-        def connect() -> Any:
-            return self._sink.connect(self._init, self._config)
-
-        clients = self._init.clients
-        leased = connect() if clients is None else clients.lease(self._sink.client_key, connect)
-        self._client = await self._stack.enter_async_context(leased)
-        self._client.observer = self._requests
-        await self._stack.enter_async_context(self._rejections.opened())
-        group = await self._stack.enter_async_context(_EndedGroup())
-        self._gate.open()
-        self._stack.callback(self._gate.close)
-        self._feeder.start(self._client, self._lanes)
-        self._lanes.start(self._client, group)
-        self._rejections.start(group)
-        group.start_soon(self._feeder.run)
-        group.start_soon(self._watch.run)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -167,7 +115,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             raise
         finally:
             self._close()
-            await self._leave(error or books.failure)
+            await self._delivery.leave(error or books.failure)
         if error is None:
             books.raise_unseen()
 
@@ -189,22 +137,9 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
     def _close(self) -> None:
         if not self._books.is_closed:
             self._books.close()
-            self._statistics = self._told()
-            if self._requests.metrics is not None:
-                self._requests.metrics.close()
-
-    async def _leave(self, error: BaseException | None) -> None:
-        """End the tasks and give the client back; one that still has batches in hand is no good to a successor."""
-        if error is None and self._books.held:
-            error = WriterClosedError("the writer was closed with unacknowledged rows")
-        if error is not None and hasattr(self, "_client"):
-            with anyio.CancelScope(shield=True):
-                await self._client.abort()
-        try:
-            await self._stack.__aexit__(type(error) if error else None, error, None)
-        except BaseException as raised:
-            if raised is not error:
-                raise
+            self._statistics = self._delivery.statistics()
+            if self._delivery.requests.metrics is not None:
+                self._delivery.requests.metrics.close()
 
     # ---- writing ---------------------------------------------------------------------------------------------
 
@@ -214,7 +149,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
         :raises RejectedEntryError: it can never be sent, and ``onRejected`` is ``fail``
         """
         self._check()
-        if self._feeder.pile.is_full:
+        if self._delivery.pile.is_full:
             await anyio.lowlevel.checkpoint()  # a loop that only writes must leave the feeder its turn
         try:
             record = self._converter.apply(element, self._context() if context is None else context)
@@ -228,8 +163,8 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             return
         if not self._room(size, 1):
             await self._books.until(lambda: self._room(size, 1))
-        is_first = self._feeder.pile.is_empty
-        self._feeder.pile.append(record, self._intake.offer(1, context), size)
+        is_first = self._delivery.pile.is_empty
+        self._delivery.pile.append(record, self._intake.offer(1, context), size)
         if is_first:
             self._books.notify()
 
@@ -279,11 +214,11 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
 
     async def _accept(self, part: Part) -> None:
         rows, refused = part
-        if rows is not None and refused and self._rejections.fails:
+        if rows is not None and refused and self._delivery.rejections.fails:
             rows = rows.slice(0, int((rows.sequence < refused[0].sequence).sum()))
         if rows is not None:
             await self._add(rows)
-        await self._rejections.refuse(refused)
+        await self._delivery.rejections.refuse(refused)
 
     async def _add(self, rows: Records) -> None:
         """Accept rows as room comes."""
@@ -291,7 +226,7 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             if not self._fitting(rows):
                 await self._books.until(lambda rest=rows: self._fitting(rest) > 0)  # type: ignore[misc]
             count = self._fitting(rows)
-            self._feeder.pile.add(rows if count == len(rows) else rows.slice(0, count))
+            self._delivery.pile.add(rows if count == len(rows) else rows.slice(0, count))
             self._books.notify()
             rows = rows.slice(count, len(rows))
 
@@ -326,55 +261,15 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
         """
         self._check()
         books = self._books
-        self._feeder.hurry(1)
         try:
-            await books.until(lambda: self._feeder.is_empty)
-            last = books.last_batch
-            await books.until(lambda: books.are_settled(last))
-            await self._rejections.flush()
+            await self._delivery.flush()
         finally:
-            self._feeder.hurry(-1)
-            self._statistics = self._told()
+            self._statistics = self._delivery.statistics()
         books.accounting.check(books.held)
         books.accounting.check_rejected(self._config.max_rejected, books.condemned)
 
     def statistics(self) -> WriterStatistics:
         """What the writer has done; the present on its own thread, the last published picture on any other."""
         if threading.get_ident() == self._thread and self._entered:
-            self._statistics = self._told()
+            self._statistics = self._delivery.statistics()
         return self._statistics
-
-    def _told(self) -> WriterStatistics:
-        books, requests, counted = self._books, self._requests, self._books.accounting
-        return WriterStatistics(
-            accepted=counted.accepted,
-            acknowledged=counted.acknowledged,
-            dead_lettered=counted.dead_lettered,
-            dropped=counted.dropped,
-            rejected=counted.rejected + books.condemned,
-            buffered_entries=books.waiting + books.condemned,
-            in_flight_entries=books.in_flight,
-            in_flight_requests=requests.in_flight,
-            size_in_bytes=books.size_in_bytes,
-            requests=requests.started_count,
-            retried_entries=self._lanes.retried_records,
-            throttled_entries=requests.throttled_records,
-            failed_requests=requests.failed,
-            max_batch_size=self._gate.limiter.budget(),
-            last_send_time_s=requests.last_send_time_s,
-        )
-
-    def _last_error(self) -> str | None:
-        return self._client.last_error
-
-
-class _EndedGroup:
-    """A task group whose tasks end with the block, and which leaves the block's own exception as it is."""
-
-    async def __aenter__(self) -> TaskGroup:
-        self._group = anyio.create_task_group()
-        return await self._group.__aenter__()
-
-    async def __aexit__(self, *exception: object) -> None:
-        self._group.cancel_scope.cancel()
-        await self._group.__aexit__(None, None, None)
