@@ -6,6 +6,7 @@ import sys
 import threading
 import types
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -115,11 +116,29 @@ async def test_an_outage_may_pass_and_a_bug_may_not(
         await load_token_provider("company_tokens:token").token()
 
 
-@pytest.mark.parametrize("returned", [None, "", b"bytes", 3, ("a", 1.0, 2)])
+@pytest.mark.parametrize(
+    ("error", "expected"), [(RuntimeError("busy"), TokenUnavailableError), (ValueError("bug"), TokenRefusedError)]
+)
+def test_errors_of_extensions_are_told_like_those_of_the_token(
+    module: Any, error: Exception, expected: type[Exception]
+) -> None:
+    def extensions(_: Any) -> dict[str, str]:
+        raise error
+
+    module.tokens = type("Failing", (Provider,), {"extensions": extensions})
+    with pytest.raises(expected, match=f"company_tokens:tokens.* raised {type(error).__name__}: {error}") as caught:
+        load_token_provider("company_tokens:tokens").extensions()
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    "returned", [None, "", b"bytes", 3, ("a", 1.0, 2), ("Bearer", "s3cr3t"), ("a", date(2030, 1, 1))]
+)
 async def test_what_is_no_token_is_an_error_that_does_not_show_it(module: Any, returned: Any) -> None:
     module.token = lambda: returned
-    with pytest.raises(TokenRefusedError, match=f"company_tokens:token.*returned {type(returned).__name__}"):
+    with pytest.raises(TokenRefusedError, match=f"company_tokens:token.*returned {type(returned).__name__}") as caught:
         await load_token_provider("company_tokens:token").token()
+    assert "s3cr3t" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

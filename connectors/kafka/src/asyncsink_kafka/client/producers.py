@@ -123,17 +123,20 @@ class Producers:
             failures += 1
 
     async def _try(self, producer: AIOKafkaProducer, deadline_s: float) -> list[Reason]:
-        """Start it; or end it, and say why it does not start."""
+        """Start it; or end it, and say why it does not start.
+
+        :raises Exception: it is no trouble of the brokers
+        """
         self._watch.attach(producer.client)
         keep_authenticated(producer, refused=self._refuse)
         self._refusal = None
-        error: BaseException = TimeoutError("no answer")
+        error: Exception = TimeoutError("no answer")
         started = False
         try:
             with anyio.CancelScope(deadline=deadline_s) as self._starting:
                 await producer.start()
                 started = True
-        except (KafkaError, OSError) as failure:
+        except Exception as failure:
             error = failure
         finally:
             self._starting = None
@@ -144,9 +147,16 @@ class Producers:
             return []
         if self._refusal is not None:
             return [Reason(str(self._refusal), may_mend=False)]
-        if not (reason := reason_of(error)).may_mend:
-            return [reason]
-        return await self._ask(producer) or [reason]
+        return await self._reasons(producer, error)
+
+    async def _reasons(self, producer: AIOKafkaProducer, error: Exception) -> list[Reason]:
+        if isinstance(error, KafkaError | OSError):
+            reason = reason_of(error)
+            return (await self._ask(producer) if reason.may_mend else []) or [reason]
+        # What GSSAPI raises, or aiokafka at an answer that it cannot read. If others can connect, it is a bug.
+        if reasons := await self._ask(producer):
+            return reasons
+        raise error
 
     def _refuse(self, refusal: RequestError) -> None:
         if self._starting is not None:

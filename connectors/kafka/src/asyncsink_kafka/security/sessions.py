@@ -10,7 +10,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiokafka.conn import AIOKafkaConnection
-from aiokafka.errors import SaslAuthenticationFailed, UnsupportedSaslMechanismError
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
 from aiokafka.protocol.admin import SaslAuthenticateRequest, SaslHandShakeRequest
 
 # Java's client begins at a random point of this part of a session, so that not all do so at once.
@@ -62,19 +67,24 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
         self._renew_at = self._clock() + seconds
 
     async def connect(self) -> Any:
-        """Open the connection and authenticate.
+        """Open the connection and authenticate. It raises OSError and KafkaError alone: another ends aiokafka's tasks.
 
         :raises SaslAuthenticationFailed: the broker refuses who we are, or its part of the exchange makes no sense
+        :raises KafkaConnectionError: something else failed, such as GSSAPI where there is no ticket; there may be one
+            later
         """
         try:
             return await super().connect()
-        except OSError:
+        except (OSError, KafkaError):
             raise  # before the others: a certificate that is not trusted is both an OSError and a ValueError
         except (AssertionError, KeyError, ValueError) as error:
-            # By these aiokafka tells of an answer to PLAIN or SCRAM that it cannot read. They are no KafkaError, so
-            # they would end its sender.
+            # By these aiokafka tells of an answer to PLAIN or SCRAM that it cannot read.
             raise SaslAuthenticationFailed(
                 f"the answer of {self.host}:{self.port} is none of {self._sasl_mechanism} ({type(error).__name__})"
+            ) from error
+        except Exception as error:
+            raise KafkaConnectionError(
+                f"no {self._security_protocol} connection to {self.host}:{self.port}: {type(error).__name__}: {error}"
             ) from error
 
     def send(self, request: Any, expect_response: bool = True) -> Awaitable[Any]:

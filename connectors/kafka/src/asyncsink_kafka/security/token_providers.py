@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import anyio.to_thread
@@ -55,18 +56,20 @@ def load_token_provider(path: str) -> AbstractTokenProvider:
 
 
 class _Guarded(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no annotations
-    """A provider whose errors aiokafka understands: any other would end its sender."""
+    """A provider whose errors aiokafka understands: any other would end its sender, or its look at the metadata."""
 
     def __init__(self, path: str, provider: AbstractTokenProvider) -> None:
         self._path = path
         self._provider = provider
 
     async def token(self) -> str:
-        return _checked(self._path, await _guarded(self._path, self._provider.token)).value
+        with _understood(self._path):
+            returned = await self._provider.token()
+        return _checked(self._path, returned).value
 
     def extensions(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = self._provider.extensions()
-        return found
+        with _understood(self._path):
+            return dict(self._provider.extensions())
 
 
 class _Function:
@@ -77,7 +80,9 @@ class _Function:
         self._function = function
 
     async def fetch(self) -> Token:
-        return _checked(self._path, await _guarded(self._path, self._call))
+        with _understood(self._path):
+            returned = await self._call()
+        return _checked(self._path, returned)
 
     async def _call(self) -> Any:
         if inspect.iscoroutinefunction(self._function):
@@ -95,9 +100,11 @@ def _instance(path: str, found: type[AbstractTokenProvider]) -> AbstractTokenPro
         ) from error
 
 
-async def _guarded(path: str, call: Callable[[], Any]) -> Any:
+@contextmanager
+def _understood(path: str) -> Iterator[None]:
+    """Make of what a user's code raises an error that aiokafka takes for a failure to connect."""
     try:
-        return await call()
+        yield
     except KafkaError:
         raise
     except Exception as error:
@@ -109,9 +116,9 @@ async def _guarded(path: str, call: Callable[[], Any]) -> Any:
 
 def _checked(path: str, returned: Any) -> Token:
     value, expires_at = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, None)
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or not isinstance(expires_at, int | float | None):
         raise TokenRefusedError(
-            f"token provider {path!r} returned {type(value).__name__}; it must return the token as a str that is not "
-            "empty, or (token, seconds since the epoch at which it expires)"
+            f"token provider {path!r} returned {type(returned).__name__}; it must return the token as a str that is "
+            "not empty, or (token, seconds since the epoch at which it expires)"
         )
     return Token(value, float(expires_at) if expires_at is not None else expiry_of(value))
