@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import anyio
 import pytest
+import trio.testing
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.client import UnknownTopicError, connect
@@ -16,13 +18,15 @@ pytestmark = pytest.mark.anyio
 class Cluster:
     """aiokafka's client and its metadata, of a cluster that answers as it is told to."""
 
-    def __init__(self, *, answers: bool = True, unauthorized: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, *, answers: bool = True, unauthorized: frozenset[str] = frozenset(), vanishes: bool = False
+    ) -> None:
         self.cluster = self
         self.topics: dict[str, set[int]] = {"known": {0, 1, 2}}
         self.asked: list[str] = []
         self.updates = 0
         self.unauthorized_topics = unauthorized
-        self._answers = answers
+        self._answers, self._vanishes = answers, vanishes
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         return self.topics.get(topic)
@@ -35,8 +39,11 @@ class Cluster:
 
     async def force_metadata_update(self) -> bool:
         self.updates += 1
-        if self.updates == 3:
+        if self._vanishes:
+            self.topics.clear()
+        elif self.updates == 3:
             self.topics["late"] = {0}
+            self.topics["known"] |= {3, 4}
         return self._answers
 
 
@@ -57,6 +64,35 @@ async def test_a_topic_that_is_not_there_yet_is_waited_for() -> None:
     cluster = Cluster()
     assert await Topics(5.0, 0.001).partitions(cluster, "late") == (1, [0])
     assert cluster.updates == 3
+
+
+async def test_a_partition_that_is_not_known_yet_is_asked_for() -> None:
+    cluster = Cluster()
+    assert await Topics(5.0, 0.001).partitions(cluster, "known", 2) == (3, [0, 2])
+    assert cluster.updates == 0
+    assert await Topics(5.0, 0.001).partitions(cluster, "known", 4) == (5, [0, 2, 3, 4])
+    assert cluster.updates == 3
+
+
+@pytest.mark.parametrize("anyio_backend", [("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})])
+async def test_a_partition_that_nobody_makes_is_not_asked_for_again_until_max_block_is_over_again() -> None:
+    topics, cluster = Topics(60.0, 1.0), Cluster()
+    assert await topics.partitions(cluster, "known", 5) == (5, [0, 2, 3, 4])
+    assert (anyio.current_time(), cluster.updates) == (60.0, 60)
+    for partition in (5, 9, 0):
+        assert (await topics.partitions(cluster, "known", partition))[0] == 5
+    assert (anyio.current_time(), cluster.updates) == (60.0, 60)
+    await anyio.sleep(60)
+    await topics.partitions(cluster, "known", 5)
+    assert (anyio.current_time(), cluster.updates) == (180.0, 120)
+
+
+async def test_a_topic_that_goes_while_a_partition_of_it_is_waited_for_is_unknown() -> None:
+    cluster = Cluster(vanishes=True)
+    topics = Topics(0.02, 0.001)
+    assert (await topics.partitions(cluster, "known"))[0] == 3
+    with pytest.raises(UnknownTopicError, match="no topic 'known'"):
+        await topics.partitions(cluster, "known", 7)
 
 
 async def test_a_topic_that_nobody_makes_is_unknown_after_max_block() -> None:

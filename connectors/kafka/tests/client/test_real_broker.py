@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaClient
 from aiokafka.errors import RequestTimedOutError
 from aiokafka.protocol.produce import ProduceRequest, ProduceResponse_v7
 from anyio import to_thread
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from asyncsink.config import RetryPolicy
 from asyncsink.errors import FatalRequestError, RequestError
@@ -150,22 +151,42 @@ async def test_a_topic_that_the_broker_makes_by_itself_is_waited_for(broker: Kaf
     assert values_in(broker.bootstrap, name, 0) == ["there"]
 
 
+async def test_a_partition_that_a_topic_got_later_is_found_when_a_record_names_it(
+    broker: KafkaBroker, topic: str, handover: Handover
+) -> None:
+    async with connect(options_for(broker.bootstrap, max_block_s=20.0), config_of(), handover) as client:
+        assert await client.partitions(topic) == (1, [0])
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        made = admin.create_partitions([NewPartitions(topic, 3)])[topic]
+        await to_thread.run_sync(made.result, 20.0)
+        assert (await client.partitions(topic, 2))[0] == 3
+        await client.send(topic, 2, now("there"))
+
+    assert values_in(broker.bootstrap, topic, 2) == ["there"]
+
+
 async def test_a_broker_that_was_killed_doubles_and_loses_nothing(
     broker: KafkaBroker, topic: str, handover: Handover
 ) -> None:
+    is_back = anyio.Event()
+
     async def restart() -> None:
         await to_thread.run_sync(broker.kill)
         await to_thread.run_sync(broker.start)
+        is_back.set()
 
+    sent = 0
     retry = RetryPolicy(timeout_s=60.0, initial_backoff_s=0.05, max_backoff_s=0.2)
     async with connect(options_for(broker.bootstrap), config_of(retry=retry), handover) as client:
         async with anyio.create_task_group() as group:
-            for number in range(200):
-                if number == 50:
+            while sent < 200 or not is_back.is_set():
+                if sent == 50:
                     group.start_soon(restart)
-                await client.send(topic, 0, now(f"{number}"))
+                await client.send(topic, 0, now(f"{sent}"))
+                sent += 1
 
-    assert values_in(broker.bootstrap, topic, 0) == [f"{number}" for number in range(200)]
+        assert client.last_error is not None, "no request has met the outage"
+    assert values_in(broker.bootstrap, topic, 0) == [f"{number}" for number in range(sent)]
 
 
 async def test_without_acknowledgements_a_broken_connection_is_an_outage_and_not_the_end(

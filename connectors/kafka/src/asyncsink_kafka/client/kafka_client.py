@@ -91,15 +91,16 @@ class KafkaClient:
         async with self._producers.use():
             pass
 
-    async def partitions(self, topic: str) -> tuple[int, Sequence[int]]:
+    async def partitions(self, topic: str, partition: int = 0) -> tuple[int, Sequence[int]]:
         """How many partitions the topic has, and which have a leader; new ones show after ``metadataMaxAge``.
 
+        :param partition: one that it should have: brokers are asked until it has, or ``maxBlock`` is over
         :raises UnknownTopicError: the cluster does not have the topic, after ``maxBlock``
         :raises RequestError: it may not be described, or no broker answers
         """
         with self._until_abort():
             async with self._producers.use() as producer:
-                return await self._topics.partitions(producer.client, topic)
+                return await self._topics.partitions(producer.client, topic, partition)
         raise self._given_up()
 
     async def send(self, topic: str, partition: int, batch: ReadyBatch) -> None:
