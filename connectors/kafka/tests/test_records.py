@@ -115,6 +115,18 @@ def test_headers_of_the_other_list_type_are_put_together() -> None:
     assert [record.headers for record in rows(Records.concat([other, run]))] == [(("a", b"1"),), (("b", None),)]
 
 
+def test_topics_are_coded_once_and_anew_for_other_rows() -> None:
+    records = Records.of([KafkaRecord(topic=topic) for topic in ("b", None, "a", "b")])
+    coded = records.coded_topics
+    assert coded is not None
+    assert (coded.dictionary.to_pylist(), coded.indices.to_pylist()) == (["b", None, "a"], [0, 1, 2, 0])
+    assert records.coded_topics is coded
+    for part in (records.slice(2, 4), records.take([2, 3])):
+        assert part.coded_topics is not None
+        assert part.coded_topics.dictionary.to_pylist() == ["a", "b"]
+    assert Records.of([KafkaRecord()]).coded_topics is None
+
+
 def test_nbytes_counts_the_rows_of_a_slice_only() -> None:
     records = Records.of([KafkaRecord(value=b"a" * 1000, key=b"k" * 500)] * 10)
     assert 15_000 < records.nbytes < 15_500

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -43,6 +43,7 @@ class Records:
     topic: pa.Array | None = None
     partition: pa.Array | None = None
     timestamp: pa.Array | None = None
+    _coded_topics: pa.DictionaryArray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         length = len(self.value)
@@ -92,6 +93,13 @@ class Records:
         """The bytes of the columns, with their offsets."""
         total: int = sum((column.nbytes for column in self._columns().values()), self.sequence.nbytes)
         return total
+
+    @property
+    def coded_topics(self) -> pa.DictionaryArray | None:
+        """The column topic as numbers of its distinct values, a null among them; made once for all who look at it."""
+        if self._coded_topics is None and self.topic is not None:
+            object.__setattr__(self, "_coded_topics", self.topic.dictionary_encode(null_encoding="encode"))
+        return self._coded_topics
 
     def take(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Records:
         """The records at these places, in this order; copied."""

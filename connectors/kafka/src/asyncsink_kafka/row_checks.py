@@ -83,12 +83,12 @@ def topic_fault(topic: str | None, allowed: Callable[[str], bool] | None = None)
 
 
 def _topics(records: Records, default: str | None, allowed: Callable[[str], bool] | None) -> Iterator[RefusedRow]:
-    column = records.topic
-    names = [None] if column is None else column.unique().to_pylist()
-    for name in names:
+    coded = records.coded_topics
+    names = [None] if coded is None else coded.dictionary.to_pylist()
+    for number, name in enumerate(names):
         fault = topic_fault(default if name is None else name, allowed)
         if fault is not None:
-            rows = range(len(records)) if column is None else _rows(_is(column, name))
+            rows = range(len(records)) if coded is None else _rows(pc.equal(coded.indices, number))
             yield from (RefusedRow(row, *fault) for row in rows)
 
 
@@ -143,10 +143,6 @@ def _sizes(sizes: NDArray[np.int64], limit: int) -> Iterator[RefusedRow]:
 def _negative(column: pa.Array) -> list[int]:
     least = pc.min(column).as_py()
     return [] if least is None or least >= 0 else _rows(pc.less(column, 0))
-
-
-def _is(column: pa.Array, name: str | None) -> pa.Array:
-    return column.is_null() if name is None else pc.equal(column, name)
 
 
 def _rows(mask: pa.Array) -> list[int]:
