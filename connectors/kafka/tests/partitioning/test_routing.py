@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncsink_kafka.partitioning import Partitioner, Routed, make_partitioner, murmur2_many, route, topics_of
+from asyncsink_kafka.partitioning import (
+    Partitioner,
+    Routed,
+    highest_partitions,
+    make_partitioner,
+    murmur2_many,
+    route,
+    topics_of,
+)
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
 
@@ -162,6 +170,32 @@ def test_routing_is_what_one_row_after_the_other_gives(records: list[KafkaRecord
     assert targets(found) == expected
     assert [each.index for each in found.refused] == [row for row, each in enumerate(expected) if each is None]
     assert sorted(found.targets) == sorted({each for each in expected if each is not None})
+
+
+@given(
+    st.lists(
+        st.builds(
+            KafkaRecord, topic=st.sampled_from([None, "a", "b", "c"]), partition=st.none() | st.integers(-2, 2**31 - 1)
+        ),
+        max_size=20,
+    ),
+    st.sampled_from([None, "a", "d"]),
+)
+def test_the_highest_partition_of_each_topic_is_what_its_rows_name(
+    records: list[KafkaRecord], default: str | None
+) -> None:
+    expected: dict[str, int] = {}
+    for record in records:
+        topic = record.topic or default
+        if topic is not None and record.partition is not None and record.partition >= 0:
+            expected[topic] = max(record.partition, expected.get(topic, 0))
+    assert highest_partitions(Records.of(records), default) == expected
+
+
+def test_without_partitions_nobody_looks_at_the_topics() -> None:
+    records = Records.of([KafkaRecord(topic="a"), KafkaRecord(topic="b")])
+    object.__setattr__(records, "topic", "not a column")
+    assert highest_partitions(records, "a") == {}
 
 
 def test_the_topics_of_a_run_are_named_once() -> None:

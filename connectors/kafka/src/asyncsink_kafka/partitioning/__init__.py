@@ -9,10 +9,18 @@ from asyncsink_kafka.options.partitioner_names import checked_partitioner
 from asyncsink_kafka.partitioning.murmur2 import murmur2_many
 from asyncsink_kafka.partitioning.own import load_partitioner
 from asyncsink_kafka.partitioning.partitioner import Partitioner
-from asyncsink_kafka.partitioning.routing import Routed, route, topics_of
+from asyncsink_kafka.partitioning.routing import Routed, highest_partitions, route, topics_of
 from asyncsink_kafka.partitioning.standard import Fixed, Murmur2, RoundRobin, Sticky
 
-__all__ = ["Partitioner", "Routed", "make_partitioner", "murmur2_many", "route", "topics_of"]
+__all__ = [
+    "Partitioner",
+    "Routed",
+    "highest_partitions",
+    "make_partitioner",
+    "murmur2_many",
+    "route",
+    "topics_of",
+]
 
 _STANDARD: Final[Mapping[str, Callable[[int], Partitioner]]] = {
     "murmur2": Murmur2,

@@ -35,10 +35,22 @@ class Routed(NamedTuple):
 
 def topics_of(records: Records, default: str | None) -> list[str]:
     """The topics that a run's rows name, each once in order of appearance; null stands for `default`."""
-    if records.topic is None:
-        return [] if default is None or not len(records) else [default]
-    found = [default if name is None else name for name in records.topic.unique().to_pylist()]
-    return [*dict.fromkeys(name for name in found if name is not None)]
+    names, _ = _by_topic(records, default)
+    return [name for name in names if name is not None] if len(records) else []
+
+
+def highest_partitions(records: Records, default: str | None) -> dict[str, int]:
+    """Of each topic the highest partition that rows name themselves, where any does; null stands for `default`."""
+    partitions, own = _own_partitions(records)
+    if own is None:
+        return {}
+    names, topics = _by_topic(records, default)
+    highest = np.full(len(names), -1, np.int32)
+    if topics is None:
+        highest[0] = partitions.max()
+    else:
+        np.maximum.at(highest, topics, partitions)
+    return {name: top for name, top in zip(names, highest.tolist(), strict=True) if name is not None and top >= 0}
 
 
 def route(records: Records, default_topic: str | None, known: Known, partitioner: Partitioner) -> Routed:
@@ -69,9 +81,9 @@ def route(records: Records, default_topic: str | None, known: Known, partitioner
 
 def _by_topic(records: Records, default: str | None) -> tuple[list[str | None], NDArray[np.int64] | None]:
     """The distinct topics, and of each row the index of its own; None for the indices where there is but one topic."""
-    if records.topic is None:
+    coded = records.coded_topics
+    if coded is None:
         return [default], None
-    coded = records.topic.dictionary_encode(null_encoding="encode")
     found = [default if name is None else name for name in coded.dictionary.to_pylist()] or [default]
     names = [*dict.fromkeys(found)]
     if len(names) == 1:
