@@ -175,6 +175,12 @@ def test_pem_may_be_files_or_text() -> None:
         ({"enableIdempotence": "true", "acks": "1"}, "needs 'acks' = 'all', and it is '1'"),
         ({"compressionLevel": "3"}, "option 'compressionLevel' = 3 is of gzip, lz4 and zstd"),
         ({"compressionLevel": "3", "compression": "snappy"}, "'compression' = 'snappy'"),
+        (
+            {"compressionLevel": "30", "compression": "zstd"},
+            "option 'compressionLevel' = 30 must be from -131072 to 22 with 'compression' = 'zstd', or left out",
+        ),
+        ({"compressionLevel": "0", "compression": "gzip"}, "must be from 1 to 9 with 'compression' = 'gzip'"),
+        ({"compressionLevel": "-1", "compression": "lz4"}, "must be from 1 to 17 with 'compression' = 'lz4'"),
         ({"batchSizeInBytes": "0"}, "option 'batchSizeInBytes' = 0 must be larger than 0"),
         ({"maxBlock": "0s"}, "option 'maxBlock' = 0.0 must be larger than 0"),
         ({"metadataMaxAge": "0s"}, "option 'metadataMaxAge' = 0.0 must be larger than 0"),
@@ -278,6 +284,13 @@ def test_options_are_the_same_after_a_journey() -> None:
     assert (
         read(**SASL, saslJaasConfig=PLAIN.replace("s3cret", "other"), topics="a,b").fingerprint() != copy.fingerprint()
     )
+
+
+@pytest.mark.parametrize(
+    ("compression", "level"), [("gzip", -1), ("gzip", 9), ("lz4", 1), ("lz4", 17), ("zstd", -131072), ("zstd", 22)]
+)
+def test_levels_of_a_codec_are_taken_to_their_ends(compression: str, level: int) -> None:
+    assert read(compression=compression, compressionLevel=str(level)).compression_level == level
 
 
 @pytest.mark.parametrize("each", KafkaOptions.describe(), ids=lambda each: each.name)

@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 import pyarrow as pa
 
 from asyncsink.errors import ConfigurationError
+from asyncsink_kafka.options.compression import GZIPS_OWN, LEVELS, broken_rule
 
 
 class Codec(ABC):
@@ -55,7 +56,7 @@ class Gzip(Codec):
     attributes = 1
     _GZIP: Final = 31  # zlib's word for gzip's frame around the largest window
 
-    def __init__(self, level: int = zlib.Z_DEFAULT_COMPRESSION) -> None:
+    def __init__(self, level: int = GZIPS_OWN) -> None:
         self._level = level
 
     def compress(self, data: memoryview) -> bytes:
@@ -157,27 +158,23 @@ class Zstd(Codec):
 
 
 _CODECS: Final[dict[str, type[Codec]]] = {each.name: each for each in (NoCodec, Gzip, Snappy, Lz4, Zstd)}
-_LEVELS: Final = {"gzip": range(1, 10), "lz4": range(1, 18), "zstd": range(-131072, 23)}
 NAMES: Final = tuple(_CODECS)
 
 
 def codec(name: str, level: int | None = None) -> Codec:
     """The codec of this name: none, gzip, snappy, lz4 or zstd.
 
-    :param level: as Java's ``compression.<name>.level``: gzip 1 to 9 (-1, its default, is zlib's own), lz4 1 to 17,
-        zstd -131072 to 22; None for the default
+    :param level: as Java's ``compression.<name>.level``; None for the default
     :raises ConfigurationError: there is none of this name, it has no such level, or pyarrow was built without it
     """
     if name not in _CODECS:
         raise ConfigurationError(f"compression is {name!r}; it must be one of {', '.join(NAMES)}")
-    if level is None or (name, level) == ("gzip", zlib.Z_DEFAULT_COMPRESSION):
+    if level is None:
         return _CODECS[name]()
-    if name not in _LEVELS:
+    if name not in LEVELS:
         raise ConfigurationError(f"the level of compression is {level}, but {name} has no levels; leave it out")
-    levels = _LEVELS[name]
-    if level not in levels:
-        rule = f"that of {name} must be from {levels[0]} to {levels[-1]}"
-        raise ConfigurationError(f"the level of compression is {level}; {rule}, or left out")
+    if (rule := broken_rule(name, level)) is not None:
+        raise ConfigurationError(f"the level of compression is {level}; that of {name} must be {rule}, or left out")
     make: Callable[[int], Codec] = _CODECS[name]  # those with levels take one
     return make(level)
 

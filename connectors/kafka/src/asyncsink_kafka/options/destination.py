@@ -10,6 +10,7 @@ from typing import Literal
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
+from asyncsink_kafka.options.compression import LEVELS, broken_rule
 from asyncsink_kafka.options.partitioner_names import checked_partitioner
 
 # org.apache.kafka.common.internals.Topic: what a broker takes for a topic's name.
@@ -85,6 +86,7 @@ class DestinationOptions(ConnectorOptions):
         self._check_topics()
         object.__setattr__(self, "partitioner", checked_partitioner(self.partitioner))
         self._check_guarantee()
+        self._check_compression()
         self._check_sizes()
 
     @property
@@ -145,12 +147,21 @@ class DestinationOptions(ConnectorOptions):
                 "out"
             )
 
-    def _check_sizes(self) -> None:
-        if self.compression_level is not None and self.compression in ("none", "snappy"):
+    def _check_compression(self) -> None:
+        codec, level = self.compression, self.compression_level
+        if level is None:
+            return
+        if codec not in LEVELS:
             raise ConfigurationError(
-                f"option 'compressionLevel' = {self.compression_level} is of gzip, lz4 and zstd, and 'compression' = "
-                f"{self.compression!r}; leave it out, or choose one of these"
+                f"option 'compressionLevel' = {level} is of gzip, lz4 and zstd, and 'compression' = {codec!r}; leave "
+                "it out, or choose one of these"
             )
+        if (rule := broken_rule(codec, level)) is not None:
+            raise ConfigurationError(
+                f"option 'compressionLevel' = {level} must be {rule} with 'compression' = {codec!r}, or left out"
+            )
+
+    def _check_sizes(self) -> None:
         for name, value, example in (
             ("batchSizeInBytes", self.batch_size_in_bytes, "900000"),
             ("maxBlock", self.max_block_s, "60s"),
