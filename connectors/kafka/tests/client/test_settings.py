@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any
 
+import aiokafka.codec
 import pytest
+from aiokafka import AIOKafkaProducer
 
 from asyncsink.config import RetryPolicy
+from asyncsink_kafka.client import settings
 from asyncsink_kafka.client.settings import producer_arguments
 
 from .batches import config_of, options_for
@@ -66,6 +70,40 @@ async def test_aiokafka_compresses_only_what_it_builds_again() -> None:
     given = await arguments(compresses=True, compression="zstd", batch_size_in_bytes=5000)
     assert (given["compression_type"], given["max_batch_size"]) == ("zstd", 5000)
     assert "compression_type" not in await arguments(compression="zstd")
+
+
+@pytest.fixture
+def warnings(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
+    """What has been warned of; whatever was warned of before is forgotten."""
+    settings._warn.cache_clear()
+    yield lambda: [each.getMessage() for each in caplog.records]
+    settings._warn.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["snappy", "lz4", "zstd"])
+async def test_without_its_library_aiokafka_sends_uncompressed_and_that_is_said_once(
+    name: str, monkeypatch: pytest.MonkeyPatch, warnings: Callable[[], list[str]]
+) -> None:
+    monkeypatch.setattr(aiokafka.codec, "cramjam", None)
+    for _ in range(2):
+        given = await arguments(compresses=True, compression=name)
+        assert given["compression_type"] is None
+    await AIOKafkaProducer(**given).stop()
+    (warning,) = warnings()
+    assert f"sent uncompressed: the installed aiokafka has no library for {name}; install cramjam" in warning
+
+
+async def test_a_level_that_aiokafka_leaves_out_is_said_once(warnings: Callable[[], list[str]]) -> None:
+    for _ in range(2):
+        assert (await arguments(compresses=True, compression="gzip", compression_level=1))["compression_type"] == "gzip"
+    (warning,) = warnings()
+    assert "compressionLevel = 1 has no effect" in warning
+
+
+async def test_nothing_is_said_of_compression_where_all_is_as_asked(warnings: Callable[[], list[str]]) -> None:
+    await arguments(compresses=True, compression="gzip")
+    await arguments(compression="zstd", compression_level=3)
+    assert warnings() == []
 
 
 async def test_a_listener_with_tls_gets_a_context() -> None:

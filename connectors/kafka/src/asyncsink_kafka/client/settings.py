@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
+import logging
+from functools import cache, partial
 from math import isinf
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
+from aiokafka import codec
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink_kafka.security import security_arguments
 
 if TYPE_CHECKING:
     from asyncsink_kafka.options import KafkaOptions
+
+logger = logging.getLogger(__name__)
 
 _MAX_INT32: Final = 2**31 - 1
 _CLIENT_ID: Final = "asyncsink"
@@ -40,11 +44,32 @@ async def producer_arguments(
     if compresses:
         # Its batches then end where ours do, and not earlier.
         arguments["max_batch_size"] = max(config.max_batch_size_in_bytes, options.batch_size_in_bytes)
-        arguments["compression_type"] = None if options.compression == "none" else options.compression
+        arguments["compression_type"] = _compression(options)
     if options.security_protocol == "PLAINTEXT":
         return arguments | security_arguments(options)
     # Certificates are read from files.
     return arguments | await anyio.to_thread.run_sync(partial(security_arguments, options))
+
+
+def _compression(options: KafkaOptions) -> str | None:
+    """The codec as aiokafka has it, whose constructor raises a bare RuntimeError where a library is missing."""
+    name = options.compression
+    if name == "none":
+        return None
+    if not getattr(codec, f"has_{name}")():
+        _warn(f"batches are sent uncompressed: the installed aiokafka has no library for {name}; install cramjam")
+        return None
+    if options.compression_level is not None:
+        _warn(
+            f"compressionLevel = {options.compression_level} has no effect: aiokafka compresses with a level of its own"
+        )
+    return name
+
+
+@cache
+def _warn(told: str) -> None:
+    """Once in a process: clients are made often."""
+    logger.warning("%s", told)
 
 
 def _milliseconds(seconds: float) -> int:
