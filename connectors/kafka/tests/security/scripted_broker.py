@@ -27,6 +27,7 @@ class ScriptedBroker:
     :param session_ms: of each session from now on
     :param refusal: the code by which it answers who authenticates, 0 for none
     :param challenge: what it says to a token; not empty where it refuses it
+    :param silent: the connections, by the order in which they were opened, whose metadata requests it never answers
     :param served: how many metadata requests each connection has brought, by the order in which they were opened
     """
 
@@ -37,6 +38,7 @@ class ScriptedBroker:
     mechanisms: tuple[str, ...] = ("PLAIN", "OAUTHBEARER")
     answers: asyncio.Event = field(default_factory=asyncio.Event)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    silent: set[int] = field(default_factory=set)
     served: list[int] = field(default_factory=list)
     open_connections: int = 0
 
@@ -49,14 +51,15 @@ class ScriptedBroker:
                 (size,) = struct.unpack(">i", await reader.readexactly(4))
                 api, _, correlation_id = struct.unpack(">hhi", (await reader.readexactly(size))[:8])
                 body = await self._answer(api, number)
-                writer.write(struct.pack(">ii", len(body) + 4, correlation_id) + body)
+                if body is not None:
+                    writer.write(struct.pack(">ii", len(body) + 4, correlation_id) + body)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the client has left
         finally:
             self.open_connections -= 1
             writer.close()
 
-    async def _answer(self, api: int, number: int) -> bytes:
+    async def _answer(self, api: int, number: int) -> bytes | None:
         if api == _VERSIONS:
             known = [(_METADATA, 0, 0), (_HANDSHAKE, 1, 1), (_VERSIONS, 0, 0), (_AUTHENTICATE, 1, 1)]
             return bytes(ApiVersionResponse_v0(0, known).encode())
@@ -68,6 +71,8 @@ class ScriptedBroker:
             return bytes(SaslAuthenticateResponse_v1(self.refusal, said, self.challenge, self.session_ms).encode())
         self.served[number] += 1
         self.asked.set()
+        if number in self.silent:
+            return None
         await self.answers.wait()
         return bytes(MetadataResponse_v0([(1, "127.0.0.1", self.port)], []).encode())
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import NodeNotReadyError
+from aiokafka.errors import KafkaConnectionError, NodeNotReadyError, RequestTimedOutError
 from aiokafka.protocol.metadata import MetadataRequest
 
 from asyncsink.errors import RequestError
@@ -88,9 +88,45 @@ async def test_a_request_under_way_has_its_answer_from_the_old_connection() -> N
             await until(lambda: it.broker.served == [1, 2, 1])
             assert it.broker.open_connections == 2
             it.broker.answers.set()
-        await it.ask()
         await until(lambda: it.broker.open_connections == 1)
+        await it.ask()
         assert it.broker.served == [1, 2, 2]
+
+
+async def test_a_request_that_times_out_after_the_renewal_closes_its_own_connection() -> None:
+    async with bench(request_timeout_ms=300) as it:
+
+        async def ask_in_vain() -> None:
+            with pytest.raises(RequestTimedOutError, match=f"127.0.0.1:{it.broker.port} has not answered in 0.3 s"):
+                await it.ask()
+
+        it.broker.silent.add(1)
+        it.broker.asked.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask_in_vain)
+            await it.broker.asked.wait()
+            it.now = SESSION_S * 0.96
+            await it.ask()
+            assert it.broker.open_connections == 2
+        await until(lambda: it.broker.open_connections == 1)
+        await it.ask()
+        assert len(it.broker.served) == 3
+
+
+async def test_an_old_connection_of_which_nobody_awaits_an_answer_any_more_is_closed() -> None:
+    async with bench() as it:
+        it.broker.silent.add(1)
+        it.broker.asked.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(it.ask)
+            await it.broker.asked.wait()
+            it.now = SESSION_S * 0.96
+            await it.ask()
+            group.cancel_scope.cancel()
+        await until(lambda: it.broker.open_connections == 1)
+        await it.ask()
+        assert it.broker.served == [1, 2, 2]
+        assert len(it.client._conns) == 1
 
 
 async def test_requests_that_come_together_open_one_connection() -> None:
@@ -151,17 +187,21 @@ async def test_a_failure_is_logged_once_and_not_for_each_request(caplog: pytest.
 
 
 async def test_closing_closes_the_retired_connections_too() -> None:
-    async with bench() as it:
-        broker = it.broker
-        broker.answers.clear()
-        broker.asked.clear()
-        async with anyio.create_task_group() as group:
-            group.start_soon(it.ask)
+    async with anyio.create_task_group() as group:
+        async with bench() as it:
+
+            async def ask_in_vain() -> None:
+                with pytest.raises(KafkaConnectionError, match="closed"):
+                    await it.ask()
+
+            broker = it.broker
+            broker.answers.clear()
+            broker.asked.clear()
+            group.start_soon(ask_in_vain)
             await broker.asked.wait()
             it.now = SESSION_S * 0.96
-            group.start_soon(it.ask)
+            group.start_soon(ask_in_vain)
             await until(lambda: broker.served == [1, 2, 1])
-            group.cancel_scope.cancel()
     broker.answers.set()
     await until(lambda: broker.open_connections == 0)
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import anyio
 from aiokafka import AIOKafkaProducer
 from aiokafka.client import AIOKafkaClient, ConnectionGroup
-from aiokafka.conn import AIOKafkaConnection, CloseReason
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaError, StaleMetadata
 
 from asyncsink.errors import RequestError
@@ -48,7 +48,7 @@ _SETTINGS = {
 CLIENT_PARTS = (*_SETTINGS, "_conns", "_get_conn", "cluster", "force_metadata_update")
 """What an AIOKafkaClient must have."""
 
-CONNECTION_PARTS = ("_requests", "connected", "close", "connect", "send")
+CONNECTION_PARTS = ("_request_timeout", "connected", "close", "connect", "send")
 """What an AIOKafkaConnection must have."""
 
 # After a failure to open a new session while the old one still holds.
@@ -119,7 +119,7 @@ class _Sessions:
     ) -> AIOKafkaConnection | None:
         """Stand in for ``_get_conn``: None, and a new look at the metadata, where there is no connection to be had."""
         place = (node_id, group)
-        self._close_retired()
+        self._forget_retired()
         if (current := self._current(place)) is not None:
             return current
         async with self._locks[place]:
@@ -168,14 +168,15 @@ class _Sessions:
         return None
 
     def _retire(self, place: _Place) -> None:
-        """Put the connection in use aside, to be closed when its last answer has come."""
+        """Put the connection in use aside, which closes when its last answer has come."""
         old = self._client._conns.pop(place, None)
         if old is not None and old.connected():
             self._client._conns[_Retired(next(self._numbers)), place[1]] = old
-        self._close_retired()
+            old.retire()
 
-    def _close_retired(self) -> None:
+    def _forget_retired(self) -> None:
+        """Let go of those that have closed."""
         connections = self._client._conns
         for place in [each for each in connections if isinstance(each[0], _Retired)]:
-            if not connections[place].connected() or connections[place].is_idle:
-                connections.pop(place).close(reason=CloseReason.IDLE_DROP)
+            if not connections[place].connected():
+                del connections[place]

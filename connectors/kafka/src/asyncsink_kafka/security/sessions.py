@@ -9,10 +9,11 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from aiokafka.conn import AIOKafkaConnection
+from aiokafka.conn import AIOKafkaConnection, CloseReason
 from aiokafka.errors import (
     KafkaConnectionError,
     KafkaError,
+    RequestTimedOutError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
 )
@@ -29,6 +30,9 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
     These are the length of the session, the mechanisms that are enabled, and the error by which a broker refuses an
     OAUTHBEARER token: aiokafka takes that for success, and its next request ends in a broken connection without a
     reason.
+
+    It also ends by itself: where an answer does not come in time, and, once retired, when nobody awaits one. aiokafka's
+    client would close the connection in use, which after a renewal is another one.
     """
 
     def __init__(
@@ -46,6 +50,8 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
         self._bearer = settings.get("sasl_mechanism") == "OAUTHBEARER"
         self._expires_at = math.inf
         self._renew_at = math.inf
+        self._awaited = 0
+        self._is_retired = False
 
     @property
     def is_due(self) -> bool:
@@ -57,14 +63,14 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
         """Whether the broker closes this connection at the next request."""
         return self._clock() >= self._expires_at
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no answer is awaited."""
-        return not self._requests
-
     def postpone(self, seconds: float) -> None:
         """Stay in use for so long, after a failure to open another."""
         self._renew_at = self._clock() + seconds
+
+    def retire(self) -> None:
+        """Close as soon as nobody awaits an answer any more. Nothing may be sent after that."""
+        self._is_retired = True
+        self._close_if_left()
 
     async def connect(self) -> Any:
         """Open the connection and authenticate. It raises OSError and KafkaError alone: another ends aiokafka's tasks.
@@ -88,14 +94,34 @@ class SessionConnection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka h
             ) from error
 
     def send(self, request: Any, expect_response: bool = True) -> Awaitable[Any]:
-        """Write the request now; what is returned awaits its answer."""
+        """Write the request now; what is returned awaits its answer.
+
+        :raises RequestTimedOutError: there is none in time
+        """
         asked_at = self._clock()
-        answer: Awaitable[Any] = super().send(request, expect_response)
+        answer = self._in_time(super().send(request, expect_response))
+        self._awaited += 1
         if isinstance(request, SaslHandShakeRequest):
             return self._agreed(answer)
         if isinstance(request, SaslAuthenticateRequest):
             return self._authenticated(answer, asked_at)
         return answer
+
+    async def _in_time(self, answer: Awaitable[Any]) -> Any:
+        try:
+            return await answer
+        except TimeoutError as error:
+            self.close(reason=CloseReason.CONNECTION_TIMEOUT)
+            raise RequestTimedOutError(
+                f"{self.host}:{self.port} has not answered in {self._request_timeout:g} s"
+            ) from error
+        finally:
+            self._awaited -= 1
+            self._close_if_left()
+
+    def _close_if_left(self) -> None:
+        if self._is_retired and not self._awaited:
+            self.close(reason=CloseReason.IDLE_DROP)
 
     async def _agreed(self, answer: Awaitable[Any]) -> Any:
         response = await answer
