@@ -77,8 +77,8 @@ class Outside:
         (self._checkpoint / kind).mkdir(parents=True, exist_ok=True)
         (self._checkpoint / kind / str(batch)).touch()
 
-    def store(self, count: int) -> None:
-        self._rows += [row(number) for number in range(count)]
+    def store(self, count: int, *others: dict[str, Any]) -> None:
+        self._rows += [row(number) for number in range(count)] + list(others)
         self.progress.look()
 
 
@@ -103,6 +103,13 @@ def test_rows_that_arrive_again_do_not_look_like_new_ones(outside: Outside) -> N
     outside.store(ROWS - 1)
     outside.store(ROWS - 1)
     assert outside.progress.arrived(0) == ROWS - 1
+
+
+@pytest.mark.parametrize("strange", [{"id": None}, {"id": "1"}, {"text": "row 1"}])
+def test_what_is_no_row_is_passed_over_by_the_progress(outside: Outside, strange: dict[str, Any]) -> None:
+    outside.mark("offsets", 0)
+    outside.store(2, strange)
+    assert outside.progress.arrived(0) == 2
 
 
 def test_a_micro_batch_that_was_hit_is_a_replay_until_it_is_committed(outside: Outside) -> None:
@@ -135,7 +142,9 @@ def test_duplicates_fail_only_where_exactly_once_was_asked_for() -> None:
     assert list(outcome(stored, "exactly-once").faults()) == ["1 rows stand in the destination more than once"]
 
 
-@pytest.mark.parametrize("strange", [{"id": 3, "text": "row 2 ✓"}, {"id": 4, "text": "row 4 ✓"}, {"text": "row 3 ✓"}])
+@pytest.mark.parametrize(
+    "strange", [{"id": 3, "text": "row 2 ✓"}, {"id": 4, "text": "row 4 ✓"}, {"text": "row 3 ✓"}, {"id": None}]
+)
 def test_a_row_that_the_source_does_not_hold_takes_no_row_s_place(strange: dict[str, Any]) -> None:
     told = outcome([row(0), row(1), row(2), strange])
     assert (told.missing, told.duplicates) == (1, 0)

@@ -24,9 +24,11 @@ class Progress:
         self._hit: set[int] = set()
 
     def look(self) -> None:
-        """Take note of the rows that have arrived since the last look."""
+        """Take note of the rows that have arrived since the last look; what is no row is left to the account."""
         for row in self._reader.fresh():
-            self._arrived[batch_of(row["id"])].add(row["id"])
+            number = row.get("id")
+            if isinstance(number, int):
+                self._arrived[batch_of(number)].add(number)
 
     def arrived(self, batch: int) -> int:
         """The rows of a micro-batch that had arrived at the last look."""
