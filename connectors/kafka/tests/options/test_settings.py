@@ -9,7 +9,8 @@ import pytest
 from asyncsink import ConfigurationError, WriterOptions
 from asyncsink.options import folded, parse_options
 from asyncsink.options.fields import option_fields
-from asyncsink_kafka.options import KafkaOptions, translated
+from asyncsink_kafka import KafkaSink
+from asyncsink_kafka.options import KafkaOptions, properties, translated
 from asyncsink_kafka.options.foreign_settings import BARE
 from asyncsink_kafka.options.producer_settings import KNOWN, SETTINGS
 from asyncsink_kafka.options.settings import Setting
@@ -149,6 +150,52 @@ def test_a_setting_by_which_something_would_be_lost_is_refused_with_a_remedy(set
             {"kafka.max.request.size": "1000", "maxBatchSizeInBytes": "2000"},
             {"maxRecordSizeInBytes": "1000", "maxBatchSizeInBytes": "2000"},
         ),
+        (
+            {"kafka.batch.size": "4194304"},
+            {"batchSizeInBytes": "4194304", "maxBatchSizeInBytes": "4194304"},
+        ),
+        ({"batchSizeInBytes": "4mb"}, {"batchSizeInBytes": "4mb", "maxBatchSizeInBytes": "4194304"}),
+        (
+            {"kafka.batch.size": "4194304", "maxBatchSizeInBytes": "2mb"},
+            {"batchSizeInBytes": "4194304", "maxBatchSizeInBytes": "2mb"},
+        ),
+        (
+            {"kafka.batch.size": "4000000", "kafka.max.request.size": "2000000"},
+            {"batchSizeInBytes": "4000000", "maxRecordSizeInBytes": "2000000", "maxBatchSizeInBytes": "4000000"},
+        ),
+        (
+            {"kafka.max.request.size": "100000000"},
+            {
+                "maxRecordSizeInBytes": "100000000",
+                "maxBatchSizeInBytes": "100000000",
+                "maxBufferedSizeInBytes": "100000000",
+            },
+        ),
+        (
+            {"kafka.batch.size": "100000000"},
+            {
+                "batchSizeInBytes": "100000000",
+                "maxBatchSizeInBytes": "100000000",
+                "maxBufferedSizeInBytes": "100000000",
+            },
+        ),
+        (
+            {"kafka.max.request.size": "5000000", "kafka.buffer.memory": "5000000"},
+            {
+                "maxRecordSizeInBytes": "5000000",
+                "maxBufferedSizeInBytes": "5000000",
+                "maxBatchSizeInBytes": "5000000",
+            },
+        ),
+        (
+            {"kafka.buffer.memory": "500000", "kafka.batch.size": "16384"},
+            {
+                "maxBufferedSizeInBytes": "500000",
+                "batchSizeInBytes": "16384",
+                "maxRecordSizeInBytes": "500000",
+                "maxBatchSizeInBytes": "500000",
+            },
+        ),
         ({"kafka.retry.backoff.ms": "5000"}, {"retry.initialBackoff": "5.0", "retry.maxBackoff": "5.0"}),
         ({"kafka.retry.backoff.ms": "50"}, {"retry.initialBackoff": "0.05", "retry.maxBackoff": "1.0"}),
         (
@@ -168,6 +215,19 @@ def test_a_setting_by_which_something_would_be_lost_is_refused_with_a_remedy(set
 )
 def test_values_of_java_and_flink_keep_their_meaning(options: dict[str, str], expected: dict[str, str]) -> None:
     assert translated(options) == expected
+    assert KafkaSink.from_options({"bootstrapServers": "one:1", **options}).options.bootstrap_servers == "one:1"
+
+
+def test_what_fits_is_judged_by_the_sinks_own_defaults() -> None:
+    limits = KafkaSink.defaults
+    assert limits.max_record_size_in_bytes == properties._RECORD_SIZE
+    assert limits.max_batch_size_in_bytes == properties._BATCH_SIZE
+    assert limits.max_buffered_size_in_bytes == properties._BUFFER_SIZE
+
+
+def test_a_larger_batch_of_java_is_filled() -> None:
+    sink = KafkaSink.from_options({"bootstrapServers": "one:1", "kafka.batch.size": "4194304"})
+    assert sink.batch_size(sink.config) == 4194304
 
 
 @pytest.mark.parametrize(
@@ -180,6 +240,18 @@ def test_values_of_java_and_flink_keep_their_meaning(options: dict[str, str], ex
         ({"kafka.linger.ms": "-5"}, "option 'kafka.linger.ms' = '-5' must be 0 or more milliseconds"),
         ({"kafka.buffer.memory": "-1"}, "option 'kafka.buffer.memory' = '-1' must be 0 or more bytes"),
         ({"kafka.buffer.memory": "much"}, "option 'kafka.buffer.memory' = 'much' must be a size"),
+        (
+            {"kafka.buffer.memory": "4000000", "kafka.max.request.size": "5000000"},
+            "'kafka.buffer.memory' = 4000000 must be at least as large as 'kafka.max.request.size' = 5000000; raise",
+        ),
+        (
+            {"maxBufferedSizeInBytes": "2mb", "kafka.batch.size": "4194304"},
+            "option 'maxBufferedSizeInBytes' = 2097152 must be at least as large as 'kafka.batch.size' = 4194304",
+        ),
+        (
+            {"kafka.buffer.memory": "1000", "maxBatchSizeInBytes": "2000", "kafka.batch.size": "5000"},
+            "option 'kafka.buffer.memory' = 1000 must be at least as large as 'maxBatchSizeInBytes' = 2000",
+        ),
         ({"kafka.enable.idempotence": "yes"}, "option 'kafka.enable.idempotence' = 'yes' must be true or false"),
         (
             {"kafka.partitioner.ignore.keys": "yes"},

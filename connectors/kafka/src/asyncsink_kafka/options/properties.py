@@ -21,6 +21,8 @@ PREFIXES = ("kafka.", "properties.")
 _JAVAS_MAX_BACKOFF_S = 1.0
 _STALL_TIMEOUT_S = 1800.0
 _STALL_MARGIN_S = 60.0
+_RECORD_SIZE = _BATCH_SIZE = 1 << 20
+_BUFFER_SIZE = 64 << 20
 
 
 class _Claim(NamedTuple):
@@ -31,6 +33,10 @@ class _Claim(NamedTuple):
     text: str
     value: Any
     setting: Setting | None
+
+    @property
+    def of_java(self) -> bool:
+        return self.setting is not None
 
 
 def translated(options: Mapping[str, str]) -> dict[str, str]:
@@ -52,7 +58,7 @@ def translated(options: Mapping[str, str]) -> dict[str, str]:
             claims.append(_claim(key, setting.option, value, setting))
     claims = _with_effect(claims, own)
     said = _agreed([*_own_claims(own), *claims])
-    found = {name: claim.text for name, claim in said.items() if claim.setting is not None}
+    found = {name: claim.text for name, claim in said.items() if claim.of_java}
     return {**own, **found, **_raised(said)}
 
 
@@ -120,10 +126,8 @@ def _agreed(claims: Iterable[_Claim]) -> dict[str, _Claim]:
 
 def _raised(said: Mapping[str, _Claim]) -> dict[str, str]:
     """The writer's limits that Java does not have apart, where a setting would otherwise break a rule of theirs."""
-    of_java = {name: claim.value for name, claim in said.items() if claim.setting is not None}
-    raised: dict[str, str] = {}
-    if "maxRecordSizeInBytes" in of_java and "maxBatchSizeInBytes" not in said:
-        raised["maxBatchSizeInBytes"] = str(of_java["maxRecordSizeInBytes"])
+    of_java = {name: claim.value for name, claim in said.items() if claim.of_java}
+    raised = {name: str(number) for name, number in _fitting_sizes(said).items()}
     backoff_s = of_java.get("retry.initialBackoff")
     if backoff_s is not None and ("retry.maxBackoff" not in said or "retry.maxBackoff" in of_java):
         # Where the first wait is longer than the longest, Java always waits for the first.
@@ -132,3 +136,30 @@ def _raised(said: Mapping[str, _Claim]) -> dict[str, str]:
     if longest_s >= _STALL_TIMEOUT_S and "stallTimeout" not in said:
         raised["stallTimeout"] = str(longest_s + _STALL_MARGIN_S)
     return raised
+
+
+def _fitting_sizes(said: Mapping[str, _Claim]) -> dict[str, int]:
+    """The limits that nobody has given, so that a record fits into a batch, and a batch into the buffer.
+
+    :raises ConfigurationError: those that were given do not fit into each other
+    """
+    record, batch, buffer = map(said.get, ("maxRecordSizeInBytes", "batchSizeInBytes", "maxBufferedSizeInBytes"))
+    limit = said.get("maxBatchSizeInBytes")
+    for each in (record, limit or batch):
+        if each is not None and buffer is not None and buffer.value < each.value:
+            raise ConfigurationError(
+                f"option {buffer.key!r} = {buffer.value} must be at least as large as {each.key!r} = {each.value}; "
+                "raise the former or lower the latter"
+            )
+    sizes: dict[str, int] = {}
+    if record is None and buffer is not None and buffer.of_java and 0 < buffer.value < _RECORD_SIZE:
+        # Java's producer refuses a record that is larger than its buffer.
+        sizes["maxRecordSizeInBytes"] = buffer.value
+    most = record.value if record is not None else sizes.get("maxRecordSizeInBytes", _RECORD_SIZE)
+    of_batch = max(most, 0 if batch is None else batch.value)
+    asked = bool(sizes) or (record is not None and record.of_java) or of_batch > max(most, _BATCH_SIZE)
+    if limit is None and asked:
+        sizes["maxBatchSizeInBytes"] = of_batch
+        if buffer is None and of_batch > _BUFFER_SIZE:
+            sizes["maxBufferedSizeInBytes"] = of_batch
+    return sizes
