@@ -52,27 +52,32 @@ class Leaders:
     async def of(self, partition: int) -> int:
         return int((await self._partitions())[partition].leader)
 
-    async def move_from(self, broker: int) -> None:
-        """Return when others lead all that this broker led."""
-        while any(each.leader in (broker, -1) for each in (await self._partitions()).values()):
-            await anyio.sleep(POLL_S)
+    async def have_left(self, broker: int) -> bool:
+        """Whether others lead all that this broker led."""
+        return all(each.leader not in (broker, -1) for each in (await self._partitions()).values())
 
-    async def give_back_to(self, broker: int) -> None:
-        """Let this broker lead all that it is the first replica of: it may, once it has caught up."""
-        while its := [
-            TopicPartition(self._topic, number)
-            for number, each in (await self._partitions()).items()
-            if each.replicas[0] == broker != each.leader
-        ]:
-            await run_sync(
-                lambda places=its: self._admin.elect_leaders(ElectionType.PREFERRED, places).result(ANSWER_S)
-            )
-            await anyio.sleep(POLL_S)
+    async def are_back(self, broker: int) -> bool:
+        """Whether this broker leads all that it is the first replica of; asked to, it may once it has caught up."""
+        partitions = await self._partitions()
+        others = [at for at, each in partitions.items() if each.replicas[0] == broker != each.leader]
+        places = [TopicPartition(self._topic, at) for at in others]
+        if places:
+            await run_sync(lambda: self._admin.elect_leaders(ElectionType.PREFERRED, places).result(ANSWER_S))
+        return not places
 
     async def _partitions(self) -> dict[int, PartitionMetadata]:
         told = await run_sync(lambda: self._admin.list_topics(self._topic, ANSWER_S))
         found: dict[int, PartitionMetadata] = told.topics[self._topic].partitions
         return found
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Look again and again, for a minute: brokers tell nobody when they have come to an agreement."""
+    with anyio.fail_after(MOVE_S):
+        while True:
+            if await holds():
+                return
+            await anyio.sleep(POLL_S)
 
 
 async def write_through(
@@ -117,8 +122,7 @@ async def test_a_broker_that_is_killed_and_comes_back_costs_no_row_and_doubles_n
     async def kill_and_start(writer: KafkaWriter) -> None:
         victim = await leaders.of(0)
         await run_sync(cluster.kill, victim)
-        with anyio.fail_after(MOVE_S):
-            await leaders.move_from(victim)
+        await until(lambda: leaders.have_left(victim))
         await run_sync(cluster.start, victim)
 
     counted = await write_through(cluster, "killed", kill_and_start)
@@ -137,11 +141,13 @@ async def test_leaders_that_move_to_another_broker_and_back_cost_no_row_and_doub
         await run_sync(cluster.stop, first)
         await run_sync(cluster.start, first)
         failed.append(writer.statistics().failed_requests)
+
+        async def has_failed_again() -> bool:
+            return writer.statistics().failed_requests > failed[0]
+
         # No connection breaks this time: the old leaders answer that they are none any more.
-        with anyio.fail_after(MOVE_S):
-            await leaders.give_back_to(first)
-            while writer.statistics().failed_requests == failed[0]:
-                await anyio.sleep(POLL_S)
+        await until(lambda: leaders.are_back(first))
+        await until(has_failed_again)
 
     counted = await write_through(cluster, "moved", restart_and_give_back)
 
