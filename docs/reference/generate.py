@@ -5,7 +5,7 @@ A test holds the page to the code, so it is run whenever an option changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def connector(name: str) -> Iterator[str]:
     yield f"## asyncsink.{name}\n"
     yield from table(load_options(name).describe())
     yield f"\n### The writer of asyncsink.{name}\n"
-    yield from table(with_defaults(WriterOptions.describe(), sink))
+    yield from table(with_reasons(with_defaults(WriterOptions.describe(), sink), sink.not_offered))
     yield ""
 
 
@@ -70,6 +70,19 @@ def with_defaults(rows: Iterable[OptionInfo], sink: type[ConfiguredSink[Any, Any
     for row in rows:
         value = known.get(row.name.lower(), row.default)
         yield replace(row, default=str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def with_reasons(rows: Iterable[OptionInfo], not_offered: Mapping[str, str]) -> Iterator[OptionInfo]:
+    """The writer's options; of those that the sink does not offer, why, in place of default and meaning.
+
+    :raises SystemExit: an option that is not offered is none of the writer's
+    """
+    left = dict(not_offered)
+    for row in rows:
+        reason = left.pop(row.name, None)
+        yield row if reason is None else replace(row, default="", doc=f"Not with this connector: {reason}.")
+    if left:
+        raise SystemExit(f"a sink does not offer {', '.join(left)}, and its writer has no such option; see not_offered")
 
 
 def spelled(field: str) -> str:

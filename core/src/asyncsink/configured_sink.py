@@ -34,6 +34,8 @@ class ConfiguredSink(Sink[InputT, CommT, WriterStateT, GlobalCommT], Generic[Inp
     """The dataclass of the connector's own options."""
     defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig()
     """The service's limits."""
+    not_offered: ClassVar[Mapping[str, str]] = {}
+    """Options of the writer that this sink passes over or refuses, and why: ``{"maxInFlightRequests": "..."}``."""
     entry_serializer: ClassVar[SimpleVersionedSerializer[Any] | None] = None
     """How entries become bytes, in a writer's state and in dead letters; None where they need not."""
 
