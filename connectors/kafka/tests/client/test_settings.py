@@ -10,9 +10,10 @@ from aiokafka import AIOKafkaProducer
 
 from asyncsink.config import RetryPolicy
 from asyncsink_kafka.client import settings
+from asyncsink_kafka.client.publicly import PublicHandover
 from asyncsink_kafka.client.settings import producer_arguments
 
-from .batches import config_of, options_for
+from .batches import batch_of, config_of, options_for
 
 pytestmark = pytest.mark.anyio
 
@@ -68,8 +69,16 @@ async def test_infinity_is_as_long_as_the_field_allows_or_no_limit() -> None:
 
 async def test_aiokafka_compresses_only_what_it_builds_again() -> None:
     given = await arguments(compresses=True, compression="zstd", batch_size_in_bytes=5000)
-    assert (given["compression_type"], given["max_batch_size"]) == ("zstd", 5000)
+    assert (given["compression_type"], given["max_batch_size"]) == ("zstd", 5001)
     assert "compression_type" not in await arguments(compression="zstd")
+
+
+async def test_a_batch_that_is_exactly_full_can_be_built_again() -> None:
+    batch = batch_of(["x" * 1000] * 3)
+    producer = AIOKafkaProducer(**await arguments(compresses=True, batch_size_in_bytes=batch.size_in_bytes))
+    builder = PublicHandover(idempotent=True).builder(producer, ("t", 0), batch)
+    await producer.stop()
+    assert (builder.record_count(), builder.size()) == (3, batch.size_in_bytes)
 
 
 @pytest.fixture

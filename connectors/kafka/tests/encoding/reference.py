@@ -101,7 +101,8 @@ def timed(record: KafkaRecord) -> int:
 
 
 def _builder(max_bytes: int, transactional: bool) -> BatchBuilder:
-    return BatchBuilder(max_bytes, 0, is_transactional=int(transactional))
+    # Its compiled builder takes no batch that is exactly full.
+    return BatchBuilder(max_bytes + 1, 0, is_transactional=int(transactional))
 
 
 def _append(builder: BatchBuilder, record: KafkaRecord) -> bool:

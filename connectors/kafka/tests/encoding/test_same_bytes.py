@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from asyncsink_kafka.encoding import encode, sizes_of
@@ -39,6 +39,7 @@ def test_records_without_headers_and_timestamps_are_what_aiokafka_builds(rows: l
 
 @drawn
 @given(st.lists(measured_records, min_size=1, max_size=40), st.integers(62, 4000))
+@example([KafkaRecord()] * 11, 61 + 10 * 7)  # ten fill it to the last byte
 def test_batches_are_cut_where_aiokafka_cuts_them(rows: list[KafkaRecord], max_bytes: int) -> None:
     assert sealed(encoded(Records.of(rows), max_bytes=max_bytes)) == aiokafka_batches(rows, max_bytes=max_bytes)
 

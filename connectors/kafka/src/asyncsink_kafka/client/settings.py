@@ -42,8 +42,8 @@ async def producer_arguments(
         "linger_ms": 0,
     }
     if compresses:
-        # Its batches then end where ours do, and not earlier.
-        arguments["max_batch_size"] = max(config.max_batch_size_in_bytes, options.batch_size_in_bytes)
+        # Its batches then end where ours do, and not earlier: it takes none that is exactly full.
+        arguments["max_batch_size"] = max(config.max_batch_size_in_bytes, options.batch_size_in_bytes) + 1
         arguments["compression_type"] = _compression(options)
     if options.security_protocol == "PLAINTEXT":
         return arguments | security_arguments(options)
