@@ -1,77 +1,12 @@
 from __future__ import annotations
 
-import logging
-
-import aiokafka
-import pytest
 from aiokafka.producer.message_accumulator import BatchBuilder
-from aiokafka.producer.sender import Sender
 
-from asyncsink_kafka.client import handover, internals
 from asyncsink_kafka.client.internals import Numbers, PrivateHandover, SealedBatch
-from asyncsink_kafka.client.publicly import PublicHandover
 
 from .batches import batch_of, numbers_of
 
 PARTITION = ("t", 0)
-
-
-@pytest.fixture(autouse=True)
-def not_warned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handover, "_warned", False)
-
-
-def test_the_installed_aiokafka_is_as_we_know_it() -> None:
-    found = internals.differences()
-    assert found == [], (
-        f"aiokafka {aiokafka.__version__} has changed: {'; '.join(found)}. Look at producer/sender.py and "
-        "producer/message_accumulator.py of it, then adjust client/internals.py and KNOWN_VERSIONS."
-    )
-
-
-@pytest.mark.parametrize("installed", ["0.13.0", "0.15.0", "1.0"])
-def test_another_version_is_said(monkeypatch: pytest.MonkeyPatch, installed: str) -> None:
-    monkeypatch.setattr(internals, "version", lambda _: installed)
-    assert internals.differences() == [f"version {installed} is not >=0.14,<0.15"]
-
-
-def test_a_part_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(BatchBuilder, "_build")
-    monkeypatch.delattr(Sender, "sender_task")
-    assert "BatchBuilder._build is missing" in internals.differences()
-
-
-def test_a_part_that_is_new_or_takes_something_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BatchBuilder, "seal", lambda self: None, raising=False)
-    monkeypatch.setattr(BatchBuilder, "_set_producer_state", lambda self, state: None)
-    assert internals.differences() == [
-        "BatchBuilder.seal is new",
-        "BatchBuilder._set_producer_state takes ('state',) and not ('producer_id', 'producer_epoch', 'base_sequence')",
-    ]
-
-
-def test_an_attribute_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(internals, "_ATTRIBUTES", ((Sender, ("self._not_there =", "def not_there(")),))
-    assert internals.differences() == ["Sender has no self._not_there", "Sender has no def not_there"]
-
-
-def test_a_known_version_is_used_by_its_private_parts() -> None:
-    assert isinstance(handover.choose_handover(True), PrivateHandover)
-
-
-def test_an_unknown_version_is_used_by_its_public_methods_with_one_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(internals, "version", lambda _: "0.15.2")
-    with caplog.at_level(logging.WARNING):
-        chosen = [handover.choose_handover(True) for _ in range(2)]
-
-    assert [type(each) for each in chosen] == [PublicHandover, PublicHandover]
-    (warning,) = caplog.records
-    assert warning.message == (
-        "aiokafka is not as this version of asyncsink-kafka knows it (version 0.15.2 is not >=0.14,<0.15); batches are "
-        "built again record by record, which is slower; install aiokafka>=0.14,<0.15"
-    )
 
 
 def sealed(way: PrivateHandover, count: int = 1) -> bytes:

@@ -144,3 +144,8 @@ def test_other_trouble_of_tls_is_no_refusal() -> None:
     error = ssl.SSLError(1, "said")
     error.reason = "UNEXPECTED_EOF_WHILE_READING"
     assert authentication_refusal(error) is None
+
+
+async def test_nobody_is_asked_where_aiokafka_lacks_what_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("aiokafka.conn.collect_hosts")
+    assert await why_unreachable("127.0.0.1:1", PLAIN, client_id="test", timeout_s=5) is None

@@ -15,7 +15,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.security import keep_authenticated
-from asyncsink_kafka.security.reauthentication import missing_parts
+from asyncsink_kafka.security.renewal import missing_parts
 
 from .scripted_broker import ScriptedBroker, scripted_broker, until
 
@@ -222,6 +222,23 @@ async def test_this_aiokafka_has_all_that_is_needed() -> None:
     await producer.stop()
 
 
+@pytest.mark.parametrize(
+    ("part", "of"),
+    [
+        ("CloseReason", "aiokafka.conn"),
+        ("ConnectionGroup", "aiokafka.client"),
+        ("send", "aiokafka.conn.AIOKafkaConnection"),
+    ],
+)
+async def test_a_missing_part_is_named(part: str, of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers="127.0.0.1:1")
+    with monkeypatch.context() as patch:
+        patch.delattr(f"{of}.{part}")
+        missing = missing_parts(producer.client)
+    assert missing == [f"{of}.{part}".replace("aiokafka.conn.AIO", "AIO")]
+    await producer.stop()
+
+
 async def test_an_aiokafka_that_lacks_a_part_is_left_alone_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     producer = AIOKafkaProducer(
         bootstrap_servers="127.0.0.1:1",
@@ -230,10 +247,9 @@ async def test_an_aiokafka_that_lacks_a_part_is_left_alone_with_a_warning(caplog
         sasl_plain_password="pw",
     )
     before = producer.client._get_conn
-    lacking = producer.client._conns
-    del producer.client._conns
+    lacking = {name: vars(producer.client).pop(name) for name in ("_conns", "_security_protocol")}
     keep_authenticated(producer)
-    producer.client._conns = lacking
+    vars(producer.client).update(lacking)
     assert producer.client._get_conn == before
-    assert "AIOKafkaClient._conns" in caplog.text
+    assert "AIOKafkaClient._security_protocol, AIOKafkaClient._conns" in caplog.text
     await producer.stop()

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aiokafka.protocol.produce import ProduceRequest
-
-from asyncsink_kafka.client import internals
+from asyncsink_kafka.client.differences import KNOWN_VERSIONS, differences
 from asyncsink_kafka.client.publicly import PublicHandover
 from asyncsink_kafka.client.watching import Partition
 
 if TYPE_CHECKING:
+    from aiokafka.protocol.produce import ProduceRequest
+
     from asyncsink_kafka.encoding import ReadyBatch
 
 logger = logging.getLogger(__name__)
@@ -53,15 +53,18 @@ class Handover(Protocol):
 def choose_handover(idempotent: bool) -> Handover:
     """The quick way if aiokafka's private parts are those that we know; the other way costs four times as much."""
     global _warned
-    differences = internals.differences()
-    if not differences:
-        return internals.PrivateHandover()
+    found = differences()
+    if not found:
+        # Only now: where private parts are missing, it cannot be imported.
+        from asyncsink_kafka.client.internals import PrivateHandover
+
+        return PrivateHandover()
     if not _warned:
         _warned = True
         logger.warning(
             "aiokafka is not as this version of asyncsink-kafka knows it (%s); batches are built again record by "
             "record, which is slower; install aiokafka%s",
-            "; ".join(differences),
-            internals.KNOWN_VERSIONS,
+            "; ".join(found),
+            KNOWN_VERSIONS,
         )
     return PublicHandover(idempotent)

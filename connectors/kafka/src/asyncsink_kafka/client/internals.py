@@ -1,25 +1,20 @@
-"""Everything of aiokafka that is not public and that we use: the only module that a new version of it can break.
+"""What rests on private parts of aiokafka: the quick way to hand a batch over.
 
 Used are: the methods that the sender calls on a ``BatchBuilder``, which :class:`SealedBatch` imitates; how a
 connection writes a request, on which :mod:`~asyncsink_kafka.client.lean_request` rests; the sender's task and the
-connections' transports, to end them without waiting for anybody. :func:`differences` looks whether they are there, and
-says what is not; then :class:`~asyncsink_kafka.client.publicly.PublicHandover` does the work.
+connections' transports, to end them without waiting for anybody.
+:func:`~asyncsink_kafka.client.differences.differences` looks whether they are there before this module is imported,
+and says what is not; then :class:`~asyncsink_kafka.client.publicly.PublicHandover` does the work.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from aiokafka import AIOKafkaClient, AIOKafkaProducer
-from aiokafka.conn import AIOKafkaConnection
-from aiokafka.producer.message_accumulator import BatchBuilder
-from aiokafka.producer.sender import Sender
 from aiokafka.protocol.produce import ProduceRequest
 
 from asyncsink_kafka.client.lean_request import lean
@@ -28,54 +23,9 @@ from asyncsink_kafka.client.watching import Partition
 if TYPE_CHECKING:
     from asyncsink_kafka.encoding import ReadyBatch
 
-KNOWN_VERSIONS: Final = ">=0.14,<0.15"
-
-_LOWEST, _BEYOND = (0, 14), (0, 15)
 _SEQUENCES: Final = 2**31
 _LAST_EPOCH: Final = 2**15 - 1
 _CLOSE_S: Final = 1.0
-_BUILDER: Final = {
-    "append": ("timestamp", "key", "value", "headers"),
-    "close": (),
-    "closed": (),
-    "record_count": (),
-    "size": (),
-    "_build": (),
-    "_serialize": ("key", "value"),
-    "_set_producer_state": ("producer_id", "producer_epoch", "base_sequence"),
-}
-_WRITTEN: Final = "message = header.encode() + request_struct.encode()"
-# By class: what a constructor or a property of it must set or give. Looked for in the source, as no instance can be
-# made without an event loop.
-_ATTRIBUTES: Final[tuple[tuple[type, tuple[str, ...]], ...]] = (
-    (AIOKafkaProducer, ("self._sender =", "self._closed =", "self.client =")),
-    (Sender, ("def sender_task(",)),
-    (AIOKafkaClient, ("self._conns =",)),
-    (AIOKafkaConnection, ("self._writer =", _WRITTEN, "self._writer.write(size + message)")),
-)
-
-
-def differences() -> list[str]:
-    """What is not as we know it, each in a few words; empty for a version that can be used."""
-    installed = version("aiokafka")
-    found = [] if _LOWEST <= _release(installed) < _BEYOND else [f"version {installed} is not {KNOWN_VERSIONS}"]
-    methods = {name: each for name, each in vars(BatchBuilder).items() if inspect.isfunction(each) and name[:2] != "__"}
-    found += [f"BatchBuilder.{name} is new" for name in sorted(methods.keys() - _BUILDER.keys())]
-    for name, expected in _BUILDER.items():
-        if name not in methods:
-            found.append(f"BatchBuilder.{name} is missing")
-        elif (actual := tuple(inspect.signature(methods[name]).parameters)[1:]) != expected:
-            found.append(f"BatchBuilder.{name} takes {actual} and not {expected}")
-    for kind, texts in _ATTRIBUTES:
-        source = inspect.getsource(kind)
-        found += [
-            f"{kind.__name__} has no {text.removesuffix(' =').strip('(')}" for text in texts if text not in source
-        ]
-    return found
-
-
-def _release(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in text.split(".")[:2] if each.isdecimal())
 
 
 @dataclass(frozen=True, slots=True)

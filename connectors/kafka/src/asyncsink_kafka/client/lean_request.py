@@ -3,7 +3,7 @@
 aiokafka puts a request together from the inside out, and copies every record batch nine times on the way: 2 ms for 4 MB
 that are in the cache, where one copy takes 0.2. This one hands out its parts, and what the connection adds in front,
 ``size + (header + request)``, joins them once. Of aiokafka it needs that expression in ``AIOKafkaConnection.send``, and
-the schema of the request; :mod:`asyncsink_kafka.client.internals` looks whether they are as we know them.
+the schema of the request; :mod:`asyncsink_kafka.client.differences` looks whether they are as we know them.
 """
 
 from __future__ import annotations

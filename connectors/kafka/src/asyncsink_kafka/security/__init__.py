@@ -2,7 +2,7 @@
 
 from asyncsink_kafka.security.arguments import security_arguments
 from asyncsink_kafka.security.failures import REFUSAL_CODES, authentication_refusal, why_unreachable
-from asyncsink_kafka.security.reauthentication import keep_authenticated
+from asyncsink_kafka.security.renewal import keep_authenticated
 
 __all__ = [
     "REFUSAL_CODES",

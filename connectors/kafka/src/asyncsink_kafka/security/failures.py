@@ -7,15 +7,14 @@ certificate that nobody trusts, so these are told apart here and end a write at 
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aiokafka import errors
-from aiokafka.conn import collect_hosts
 
 from asyncsink.errors import RequestError
-from asyncsink_kafka.security.sessions import SessionConnection
 from asyncsink_kafka.security.tokens import TokenRefusedError
 
 SSL_AUTHENTICATION_FAILED = "SSL_AUTHENTICATION_FAILED"
@@ -29,6 +28,8 @@ REFUSAL_CODES = (
     SSL_AUTHENTICATION_FAILED,
 )
 """Every code of :func:`authentication_refusal`; all of them are fatal."""
+
+_log = logging.getLogger(__name__)
 
 _SASL_ERRORS = (
     errors.SaslAuthenticationFailed,
@@ -93,11 +94,19 @@ async def why_unreachable(
     """Connect to the servers once more, one after the other, and return what the first of them failed with.
 
     For a producer that could not start. A refusal is worth more than a dead host: if one server refuses the
-    credentials, that error is returned. None if a server takes the connection now.
+    credentials, that error is returned. None if a server takes the connection now, or if aiokafka lacks what it takes
+    to ask.
 
     :param security: what :func:`~asyncsink_kafka.security.security_arguments` returns
     :param timeout_s: for each server
     """
+    try:
+        from aiokafka.conn import collect_hosts
+
+        from asyncsink_kafka.security.sessions import SessionConnection
+    except ImportError as error:
+        _log.debug("the servers are not asked why they cannot be reached: %s", error)
+        return None
     first: Exception | None = None
     for host, port, _ in collect_hosts(bootstrap_servers, randomize=False):
         connection = SessionConnection(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from aiokafka.protocol.admin import SaslAuthenticateRequest
-
-_API_KEY = SaslAuthenticateRequest.API_KEY
+# SaslAuthenticate's, in Kafka's protocol.
+_API_KEY = 36
 
 
 class _Veil(logging.Filter):

@@ -7,49 +7,26 @@ the old one is closed once the last answer has come. So no request is cut, and n
 two produce requests of one broker under way, so nothing overtakes either.
 
 There is no task for it: a connection that nobody wants needs no session. All that is private in aiokafka and used
-for this stands in :data:`CLIENT_PARTS` and :data:`CONNECTION_PARTS`.
+for this is looked at by :mod:`asyncsink_kafka.security.renewal` before this module is imported.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 import anyio
-from aiokafka import AIOKafkaProducer
 from aiokafka.client import AIOKafkaClient, ConnectionGroup
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaError, StaleMetadata
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.security.failures import authentication_refusal
+from asyncsink_kafka.security.renewal import SETTINGS
 from asyncsink_kafka.security.sessions import SessionConnection
-
-# The settings that aiokafka's client hands to each connection: its attribute, and the parameter's name.
-_SETTINGS = {
-    "_client_id": "client_id",
-    "_request_timeout_ms": "request_timeout_ms",
-    "_ssl_context": "ssl_context",
-    "_security_protocol": "security_protocol",
-    "_on_connection_closed": "on_close",
-    "_connections_max_idle_ms": "max_idle_ms",
-    "_sasl_mechanism": "sasl_mechanism",
-    "_sasl_plain_username": "sasl_plain_username",
-    "_sasl_plain_password": "sasl_plain_password",
-    "_sasl_kerberos_service_name": "sasl_kerberos_service_name",
-    "_sasl_kerberos_domain_name": "sasl_kerberos_domain_name",
-    "_sasl_oauth_token_provider": "sasl_oauth_token_provider",
-}
-
-CLIENT_PARTS = (*_SETTINGS, "_conns", "_get_conn", "cluster", "force_metadata_update")
-"""What an AIOKafkaClient must have."""
-
-CONNECTION_PARTS = ("_request_timeout", "connected", "close", "connect", "send")
-"""What an AIOKafkaConnection must have."""
 
 # After a failure to open a new session while the old one still holds.
 _AGAIN_AFTER_S = 1.0
@@ -59,49 +36,13 @@ _Place: TypeAlias = tuple[Any, ConnectionGroup]
 _log = logging.getLogger(__name__)
 
 
-def keep_authenticated(
-    producer: AIOKafkaProducer,
-    *,
-    refused: Callable[[RequestError], None] | None = None,
-    clock: Callable[[], float] = time.monotonic,
-) -> None:
-    """Let the connections of `producer` be replaced before their sessions end. Call it before ``producer.start()``.
-
-    With the security protocol PLAINTEXT nothing is done. If this version of aiokafka lacks a part that is needed,
-    one warning says so; then aiokafka connects again after a broker has closed an expired connection.
-
-    :param refused: is told when a broker that is known refuses the credentials, or the certificate, of a new
-        connection: with a code of :data:`~asyncsink_kafka.security.REFUSAL_CODES`. No later request will do better.
-    """
-    client = producer.client
-    if client._security_protocol == "PLAINTEXT":
-        return
-    if missing := missing_parts(client):
-        _log.warning(
-            "aiokafka has no %s any more, so sessions are not renewed before they end: the brokers will close "
-            "connections whose session is over, and the producer connects again. Use aiokafka>=0.14,<0.15",
-            ", ".join(missing),
-        )
-        return
-    client._get_conn = _Sessions(client, refused, clock).connection
-
-
-def missing_parts(client: AIOKafkaClient) -> list[str]:
-    """The names of what aiokafka lacks of the parts that are used here; none with the versions that are supported."""
-    connection = AIOKafkaConnection("localhost", 9092)
-    return [
-        *(f"AIOKafkaClient.{name}" for name in CLIENT_PARTS if not hasattr(client, name)),
-        *(f"AIOKafkaConnection.{name}" for name in CONNECTION_PARTS if not hasattr(connection, name)),
-    ]
-
-
 class _Retired(NamedTuple):
     """In place of a node's id: a connection that gets no more requests."""
 
     number: int
 
 
-class _Sessions:
+class Sessions:
     """The connections of one client: in its own dictionary, so that its ``close`` finds all of them."""
 
     def __init__(
@@ -146,7 +87,7 @@ class _Sessions:
         client = self._client
         if (broker := client.cluster.broker_metadata(node_id)) is None:
             raise StaleMetadata(f"Broker id {node_id} not in current metadata")
-        settings = {parameter: getattr(client, attribute) for attribute, parameter in _SETTINGS.items()}
+        settings = {parameter: getattr(client, attribute) for attribute, parameter in SETTINGS.items()}
         connection = SessionConnection(broker.host, broker.port, clock=self._clock, **settings)
         await connection.connect()
         return connection

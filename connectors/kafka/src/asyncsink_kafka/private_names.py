@@ -1,0 +1,21 @@
+"""Names of aiokafka that are not public: looked up, so that a version without one is noticed and told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+
+def find(path: str) -> Any:
+    """What ``module.name`` names; None where there is no such module, or no such name in it."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(import_module(module), name, None)
+    except ImportError:
+        return None
+
+
+def absent(paths: Iterable[str]) -> list[str]:
+    """Those of `paths` that name nothing."""
+    return [path for path in paths if find(path) is None]
