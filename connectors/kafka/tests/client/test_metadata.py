@@ -87,6 +87,12 @@ async def test_a_partition_that_nobody_makes_is_not_asked_for_again_until_max_bl
     assert (anyio.current_time(), cluster.updates) == (180.0, 120)
 
 
+async def test_a_batch_for_a_partition_that_the_last_answer_lacked_is_not_refused_before_another_one() -> None:
+    topics, cluster = Topics(5.0, 0.001), Cluster()
+    await topics.check(cluster, "known", 4)
+    assert cluster.updates == 3
+
+
 async def test_a_topic_that_goes_while_a_partition_of_it_is_waited_for_is_unknown() -> None:
     cluster = Cluster(vanishes=True)
     topics = Topics(0.02, 0.001)

@@ -53,7 +53,7 @@ class Topics:
     async def check(self, client: Any, topic: str, partition: int) -> None:
         """Raise what :meth:`partitions` raises, and UnknownTopicError if the topic has no such partition."""
         if topic not in self.names or partition not in (client.cluster.partitions_for_topic(topic) or ()):
-            count, _ = await self.partitions(client, topic)
+            count, _ = await self.partitions(client, topic, partition)
             if not 0 <= partition < count:
                 raise UnknownTopicError(
                     f"topic {topic!r} has {count} partitions, so that there is no partition {partition}; "
