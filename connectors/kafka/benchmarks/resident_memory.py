@@ -1,9 +1,10 @@
 """Rows into brokers that are slower than the writer, as columns and one by one: how much memory they take.
 
-``python connectors/kafka/benchmarks/resident_memory.py [--megabytes N] [--json FILE]``. The brokers are librdkafka's mock
-cluster, in a process of its own, which takes 50 ms for each answer. Each case has a process of its own too. Memory is
-no timing, so a miss is exit status 1: the peak may be as far above what the process had before as the writer's bound on
-bytes, plus 100 MB for all else: the request under way, which the connection holds once more, and what is being encoded.
+``python connectors/kafka/benchmarks/resident_memory.py [--megabytes N] [--json FILE]``. The brokers are librdkafka's
+mock cluster, in a process of its own, which takes 50 ms for each answer. Each case has a process of its own too. Memory
+is no timing, so a miss is exit status 1: the peak may be as far above what the process had before as the writer's bound
+on bytes, plus 100 MB for all else: the request under way, which the connection holds once more, and what is being
+encoded.
 """
 
 from __future__ import annotations
