@@ -45,9 +45,11 @@ class FakeClient:
         self.under_way: dict[tuple[str, int], int] = defaultdict(int)
         self.answer: Callable[[Sequence[KafkaRecord]], Any] = lambda records: None
         self.asked: list[str] = []
+        self.highest = 0
 
-    async def partitions(self, topic: str) -> tuple[int, Sequence[int]]:
+    async def partitions(self, topic: str, partition: int = 0) -> tuple[int, Sequence[int]]:
         self.asked.append(topic)
+        self.highest = max(self.highest, partition)
         if topic not in self.topics:
             await anyio.sleep(1)
             raise RequestError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {topic!r}")

@@ -21,7 +21,7 @@ class Blocked(FakeClient):
         super().__init__()
         self.code, self.times = code, times
 
-    async def partitions(self, topic: str) -> tuple[int, Sequence[int]]:
+    async def partitions(self, topic: str, partition: int = 0) -> tuple[int, Sequence[int]]:
         if self.times:
             self.times -= 1
             raise RequestError(self.code, "not now")
@@ -71,3 +71,13 @@ async def test_a_records_own_partition_is_kept() -> None:
         for each in records(range(10), partition=2):
             await writer.write(each)
     assert [each.value for each in client.stored["orders", 2]] == expected(range(10))
+
+
+@virtual
+async def test_the_client_is_told_which_partition_rows_ask_for_as_it_may_be_new() -> None:
+    client = FakeClient()
+    client.topics["orders"] = 9
+    async with writer_of(client) as writer:
+        await writer.write_many([*records([1], partition=8), *records([2], partition=3)])
+    assert client.highest == 8
+    assert [each.value for each in client.stored["orders", 8]] == expected([1])

@@ -11,7 +11,7 @@ import anyio
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.encoding import Codec, ReadyBatch, encode
-from asyncsink_kafka.partitioning import Partitioner, Routed, route, topics_of
+from asyncsink_kafka.partitioning import Partitioner, Routed, highest_partitions, route, topics_of
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.gate import Gate
@@ -118,7 +118,8 @@ class Feeder:
 
     async def _feed(self, records: Records) -> None:
         size_in_bytes = records.nbytes
-        known, unknown = await self._topics.partitions(self._client, topics_of(records, self._topic))
+        topics, highest = topics_of(records, self._topic), highest_partitions(records, self._topic)
+        known, unknown = await self._topics.partitions(self._client, topics, highest)
         self._books.progress_s = self._books.clock()  # to learn of topics may take its time, and has an end of its own
         routed = route(records, self._topic, known, self._partitioner)
         batches = self._encoded(records, routed)

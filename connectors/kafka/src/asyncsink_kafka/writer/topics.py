@@ -33,13 +33,17 @@ class Topics:
         self._found: set[str] = set()
         self._unknown: dict[str, tuple[float, RequestError]] = {}
 
-    async def partitions(self, client: KafkaClient, topics: Sequence[str]) -> tuple[Known, Mapping[str, RequestError]]:
+    async def partitions(
+        self, client: KafkaClient, topics: Sequence[str], highest: Mapping[str, int]
+    ) -> tuple[Known, Mapping[str, RequestError]]:
         """What is known of these topics; and by topic, why nothing is known of the others.
 
+        :param highest: by topic, the highest partition that a row asks for; one that is new is looked for
         :raises FatalRequestError: a topic may not be looked at
         :raises DestinationUnavailableError: no broker has answered for ``retry.timeout``
         """
-        answers = await self._answers(client, [topic for topic in topics if not self._is_unknown(topic)])
+        asked = {topic: highest.get(topic, 0) for topic in topics if not self._is_unknown(topic)}
+        answers = await self._answers(client, asked)
         known: dict[str, tuple[int, Sequence[int]]] = {}
         for topic, answer in answers.items():
             if isinstance(answer, DeliveryError):
@@ -54,26 +58,26 @@ class Topics:
     def _is_unknown(self, topic: str) -> bool:
         return self._clock() < self._unknown.get(topic, (-inf, None))[0]
 
-    async def _answers(self, client: KafkaClient, topics: Sequence[str]) -> dict[str, _Answer]:
+    async def _answers(self, client: KafkaClient, topics: Mapping[str, int]) -> dict[str, _Answer]:
         """What is said of each; those that are asked for the first time at once, as each may take its time."""
         answers: dict[str, _Answer] = {}
 
-        async def ask(topic: str) -> None:
-            answers[topic] = await self._asked(client, topic)
+        async def ask(topic: str, partition: int) -> None:
+            answers[topic] = await self._asked(client, topic, partition)
 
         async with anyio.create_task_group() as group:
-            for topic in topics:
+            for topic, partition in topics.items():
                 if topic in self._found or len(topics) == 1:
-                    await ask(topic)
+                    await ask(topic, partition)
                 else:
-                    group.start_soon(ask, topic)
+                    group.start_soon(ask, topic, partition)
         return answers
 
-    async def _asked(self, client: KafkaClient, topic: str) -> _Answer:
+    async def _asked(self, client: KafkaClient, topic: str, partition: int) -> _Answer:
         deadline_s = self._clock() + self._retry.timeout_s
         while True:
             try:
-                return await client.partitions(topic)
+                return await client.partitions(topic, partition)
             except RequestError as refusal:
                 kind = ERRORS.kind_of(refusal.code)
                 if kind is FailureKind.REJECTED:
