@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from mutants import Mutant, all_mutants
+from partitioned import PARTITIONED, OneServer, PartitionedDestination, opener
 from reference import registered, subject_of
 
 from asyncsink_testing.conformance import Check, ConformanceError, NotApplicableError, Subject, all_checks, run_check
@@ -25,6 +26,15 @@ def outcomes(subject: Subject) -> tuple[dict[str, str], dict[str, str]]:
     return failed, not_applicable
 
 
+@pytest.mark.parametrize("kind", [PartitionedDestination, OneServer])
+def test_the_reference_connector_of_a_service_with_partitions_fails_no_check(
+    kind: type[PartitionedDestination],
+) -> None:
+    with registered("partitioned", "partitioned:PartitionedSink"):
+        failed, _ = outcomes(subject_of("partitioned", capabilities=PARTITIONED, open_destination=opener(kind)))
+    assert failed == {}
+
+
 def test_the_reference_connector_passes_every_check_that_does_not_look_at_a_distribution() -> None:
     with registered("reference", "reference:ReferenceSink"):
         failed, not_applicable = outcomes(subject_of("reference"))
@@ -37,7 +47,8 @@ def test_the_reference_connector_passes_every_check_that_does_not_look_at_a_dist
 @pytest.mark.parametrize("mutant", [each for each in all_mutants() if not each.through_spark], ids=str)
 def test_a_mutant_fails_exactly_its_checks(mutant: Mutant) -> None:
     with mutant.provided():
-        failed, _ = outcomes(subject_of(mutant.name, capabilities=mutant.capabilities))
+        subject = subject_of(mutant.name, capabilities=mutant.capabilities, open_destination=mutant.open_destination)
+        failed, _ = outcomes(subject)
     told = "\n\n".join(f"{name}: {message}" for name, message in failed.items())
     assert set(failed) == mutant.fails, told
 

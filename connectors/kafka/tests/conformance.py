@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -33,15 +33,6 @@ class KafkaConformance(SinkConformance):
         max_record_bytes=1_048_576,
         client_modules=("aiokafka",),
     )
-    # Each broker has one request under way, however many are asked for; so there is no maxInFlightRequests.
-    tuning: ClassVar[Mapping[str, str]] = {
-        "maxBufferedRequests": "40",
-        "maxTimeInBuffer": "50ms",
-        "requestTimeout": "10s",
-        "retry.initialBackoff": "1ms",
-        "retry.maxBackoff": "20ms",
-        "retry.timeout": "20s",
-    }
 
     @pytest.fixture
     def sink_options(self) -> Mapping[str, str]:

@@ -20,15 +20,15 @@ async def in_flight_limit(trial: Trial) -> None:
     """Never are more requests under way than maxInFlightRequests allows.
 
     The destination answers late, so that requests pile up. It breaks where submit_request_entries makes several
-    requests of one, where it returns before the answer has come, and where the connector has a limit of its own.
+    requests of one, where it returns before the answer has come, and where the connector has a limit of its own. Where
+    each server takes one request of a connector at a time, no more may be under way than there are servers.
     """
-    if "maxInFlightRequests" not in trial.subject.tuning:
-        raise NotApplicableError("the writer has no option maxInFlightRequests")
-    limit = 2
+    limit = trial.servers or 2
     peak = await _peak_in_flight(trial, limit)
     if peak > limit:
+        allowed = f"servers = {limit}, of which each takes one" if trial.servers else f"maxInFlightRequests = {limit}"
         trial.fail(
-            f"{peak} requests were under way at once, and maxInFlightRequests = {limit}: look at what the sink does "
+            f"{peak} requests were under way at once, and {allowed}: look at what the sink does "
             "with its writer's configuration, and at a submit_request_entries that makes several requests of one or "
             "returns before the answer has come"
         )
@@ -58,8 +58,7 @@ async def _peak_in_flight(trial: Trial, limit: int) -> int:
         raise NotApplicableError("the destination does not show how many requests are under way")
     # No answer may come too late: a request that is given up, and still under way there, is not the connector's.
     extra = {"maxInFlightRequests": str(limit), "requestTimeout": "10s"}
-    own = {name: value for name, value in extra.items() if name in trial.subject.tuning}
-    delivery = await trial.deliver(trial.rows(6 * trial.batch), then=Fault.SLOW, extra=own)
+    delivery = await trial.deliver(trial.rows(6 * trial.batch), then=Fault.SLOW, extra=extra)
     delivery.succeeded().arrived()
     return trial.destination.peak_in_flight
 

@@ -16,12 +16,18 @@ async def capabilities_told(trial: Trial) -> None:
 
     The sink tells whether its requests are atomic, whether its state can be turned into bytes, and whether it takes
     ``ordering=key``; the destination tells whether it answers for single entries. Correct the capabilities, or the
-    sink: ``atomic_requests``, ``entry_serializer`` and ``key_of`` are what it says them by.
+    sink: ``atomic_requests``, ``entry_serializer`` and ``key_of`` are what it says them by. An order of partitions is
+    seen only where the destination of the tests has several.
     """
     sink, told = trial.sink(), trial.capabilities
     atomic = bool(getattr(sink, "atomic_requests", False))
     if atomic != told.atomic_requests:
         trial.fail(f"the capabilities say atomic_requests = {told.atomic_requests}, and the sink says {atomic}")
+    if told.ordering == "partition" and trial.partitions < 2:
+        trial.fail(
+            f"the capabilities say ordering = 'partition', and the destination has partitions = {trial.partitions}: "
+            "one alone keeps the order of all rows; open a destination with several, told by its `partitions`"
+        )
     there = {
         "keeps_state": sink.writer_state_serializer is not None,
         "ordering": _takes_keys(trial),

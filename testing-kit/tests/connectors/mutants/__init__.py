@@ -14,14 +14,15 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from packages import Package
-from reference import CAPABILITIES, ReferenceSink, registered
+from reference import CAPABILITIES, ReferenceSink, reference_destination, registered
 
 from asyncsink import EntryBlock, RequestEntries
 from asyncsink_testing import Capabilities
+from asyncsink_testing.conformance.trial import OpenDestination
 
 MODULES = (
-    "delivery", "faults", "failed_entries", "retrying", "limits", "ordering", "lifecycle", "states", "configuration",
-    "packaging", "spark",
+    "delivery", "faults", "failed_entries", "retrying", "limits", "ordering", "partitions", "lifecycle", "states",
+    "configuration", "packaging", "spark",
 )  # fmt: skip
 
 SinkT = TypeVar("SinkT", bound=type[ReferenceSink])
@@ -44,6 +45,7 @@ class Mutant:
     provided: Callable[[], AbstractContextManager[None]]
     package: type[Package] | None = None
     through_spark: bool = False
+    open_destination: OpenDestination = reference_destination
 
     def __str__(self) -> str:
         return self.name
@@ -52,13 +54,17 @@ class Mutant:
 _mutants: dict[str, Mutant] = {}
 
 
-def mutant(fails: Iterable[str], capabilities: Capabilities = CAPABILITIES) -> Callable[[SinkT], SinkT]:
+def mutant(
+    fails: Iterable[str],
+    capabilities: Capabilities = CAPABILITIES,
+    open_destination: OpenDestination = reference_destination,
+) -> Callable[[SinkT], SinkT]:
     """Make a mutant of a sink, which the program registers; its docstring says what is broken."""
 
     def register(sink: SinkT) -> SinkT:
         name = sink.__name__
         provided = partial(registered, name, _path(sink), _path(sink.options_type))
-        _add(Mutant(name, frozenset(fails), capabilities, provided))
+        _add(Mutant(name, frozenset(fails), capabilities, provided, open_destination=open_destination))
         return sink
 
     return register
