@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Never
@@ -52,6 +52,11 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
         rate_limit=RateLimit.none(),
         retry=RetryPolicy(timeout_s=120.0, initial_backoff_s=0.1, max_backoff_s=1.0),
     )
+    not_offered: ClassVar[Mapping[str, str]] = {
+        "maxInFlightRequests": "each broker has one request under way",
+        "retry.maxAttempts": "what a broker cannot take now is repeated until retry.timeout",
+        "failOnTimeout": "aiokafka repeats a request that has timed out, until retry.timeout",
+    }
     entry_serializer: ClassVar[KafkaRecordSerializer] = KafkaRecordSerializer()
 
     options: KafkaOptions
