@@ -8,6 +8,10 @@ import pyarrow as pa
 from asyncsink import MiB, RateLimit
 from asyncsink.context import WriterInitContext
 from asyncsink.metrics import Metrics
+from asyncsink_kafka import KafkaRecord
+from asyncsink_kafka.records import Records
+from asyncsink_kafka.writer.books import Books
+from asyncsink_kafka.writer.pile import AT_ONCE, Pile
 
 from .harness import QUICK, TOPIC, FakeClient, FakeSink, records, virtual, writer_of
 
@@ -90,3 +94,30 @@ async def test_the_metrics_are_the_kernels() -> None:
         told = metrics.snapshot()
     assert told["numRecordsIn"] == told["numRecordsAcknowledged"] == told["numRecordsSend"] == 50
     assert told["currentSendTime"] == 1.0
+
+
+@virtual
+async def test_a_portion_is_about_one_batch_for_each_partition_that_is_written_to() -> None:
+    client = FakeClient()
+    async with writer_of(client, batch_size_in_bytes=500_000) as writer:
+        assert writer._delivery.pile.portion == AT_ONCE
+        await writer.write_many(records(range(100)))
+        await writer.flush()
+        assert len(client.stored) == 3
+        assert writer._delivery.pile.portion == 0.9 * 500_000 * 3
+
+
+@virtual
+async def test_rows_leave_the_pile_in_order_and_in_portions() -> None:
+    books = Books(anyio.current_time)
+    pile = Pile(books)
+    pile.portion = 100_000
+    for start in range(0, 3000, 1000):
+        pile.add(Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(1000)], start))
+    taken = []
+    while not pile.is_empty:
+        taken.append(pile.take())
+        books.size_in_bytes -= taken[-1].nbytes
+    assert [number for each in taken for number in each.sequence.tolist()] == list(range(3000))
+    assert max(each.nbytes for each in taken) <= 101_000
+    assert (pile.size_in_bytes, books.size_in_bytes) == (0, 0)

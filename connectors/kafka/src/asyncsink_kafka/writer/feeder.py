@@ -16,7 +16,7 @@ from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.gate import Gate
 from asyncsink_kafka.writer.lanes import Lanes
-from asyncsink_kafka.writer.pile import Pile
+from asyncsink_kafka.writer.pile import AT_ONCE, Pile
 from asyncsink_kafka.writer.rejections import Refused, Rejections
 from asyncsink_kafka.writer.topics import Topics
 
@@ -28,6 +28,13 @@ PATIENCE_S: Final = 1.0
 
 STUCK_LINGER_S: Final = 0.2
 """For how long they gather where all these partitions are stuck."""
+
+SMALLEST_PORTION: Final = 256 * 1024
+"""Bytes of rows below which encoding costs more by the call than by the row."""
+
+FILLED: Final = 0.9
+"""Share of a full batch for each partition that makes a portion: keys do not fall evenly, and what is over one batch
+makes another, which is small."""
 
 SMALLEST_BATCH: Final = 16 * 1024
 """Bytes below which the limit is not lowered although a broker refuses batches as too large."""
@@ -126,6 +133,8 @@ class Feeder:
         self._books.size_in_bytes += sum(each.size_in_bytes for each in batches) - size_in_bytes
         for batch in batches:
             self._lanes.put(*routed.targets[batch.slot], batch)
+        filled = int(FILLED * self._batch_bytes * len(self._lanes))
+        self.pile.portion = min(AT_ONCE, max(filled, SMALLEST_PORTION))
         self._reject(records, routed, unknown)
 
     def _encoded(self, records: Records, routed: Routed) -> list[ReadyBatch]:

@@ -89,6 +89,10 @@ class Lanes:
         self._client: KafkaClient
         self._group: TaskGroup
 
+    def __len__(self) -> int:
+        """How many partitions have been written to."""
+        return len(self._lanes)
+
     def start(self, client: KafkaClient, group: TaskGroup) -> None:
         """Send by this client from now on."""
         self._client, self._group = client, group

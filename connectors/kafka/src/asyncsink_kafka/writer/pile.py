@@ -12,7 +12,7 @@ from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 
 AT_ONCE: Final = 4 * 1024 * 1024
-"""Bytes of rows that are encoded in one go: enough for full batches, and some milliseconds of the event loop's time."""
+"""The most bytes of rows that are encoded in one go: some milliseconds of the event loop's time."""
 
 TAIL_RECORDS: Final = 2000
 """Records that are written one by one before they become columns."""
@@ -22,6 +22,7 @@ class Pile:
     """Columns of rows in order, and an open tail of records that were written one by one.
 
     :ivar first_s: when the oldest row came, on the loop's clock
+    :ivar portion: bytes, about, that are taken at once
     """
 
     def __init__(self, books: Books) -> None:
@@ -32,6 +33,7 @@ class Pile:
         self._tail_bytes = 0
         self.size_in_bytes = 0
         self.first_s = 0.0
+        self.portion = AT_ONCE
 
     @property
     def is_empty(self) -> bool:
@@ -40,7 +42,7 @@ class Pile:
     @property
     def is_full(self) -> bool:
         """Whether a whole portion is there."""
-        return self.size_in_bytes >= AT_ONCE
+        return self.size_in_bytes >= self.portion
 
     def add(self, records: Records) -> None:
         """Accept rows."""
@@ -67,8 +69,8 @@ class Pile:
         self._close_tail()
         taken: list[Records] = []
         size_in_bytes = 0
-        while self._records and (not taken or size_in_bytes < AT_ONCE):
-            taken.append(self._records.popleft())
+        while self._records and size_in_bytes < self.portion:
+            taken.append(self._next(self.portion - size_in_bytes))
             size_in_bytes += taken[-1].nbytes
         self.size_in_bytes -= size_in_bytes
         self.first_s = self._books.clock()
@@ -78,6 +80,21 @@ class Pile:
         # A column that only some of them have is filled up for the others.
         self._books.size_in_bytes += records.nbytes - size_in_bytes
         return records
+
+    def _next(self, most: int) -> Records:
+        """The oldest rows, at least one and as far as one can tell no more than so many bytes of them."""
+        records = self._records.popleft()
+        whole = records.nbytes
+        count = max(1, len(records) * most // whole) if whole > most else len(records)
+        if count >= len(records):
+            return records
+        first, rest = records.slice(0, count), records.slice(count, len(records))
+        # Each has offsets of its own.
+        grown = first.nbytes + rest.nbytes - whole
+        self.size_in_bytes += grown
+        self._books.size_in_bytes += grown
+        self._records.appendleft(rest)
+        return first
 
     def _begin(self) -> None:
         if self.is_empty:
