@@ -16,6 +16,9 @@ import pytest
 from asyncsink_testing.kafka import MockCluster
 from asyncsink_testing.kafka.reading import TopicReader
 
+# Each of them starts a Spark of its own, and two start several.
+pytestmark = pytest.mark.kafka_service
+
 DOCUMENT = Path(__file__).resolve().parents[1] / "how-to" / "from-sparks-kafka-sink.md"
 BLOCKS = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
 JOBS: dict[str, str] = dict(BLOCKS)
