@@ -14,6 +14,7 @@ from asyncsink.ledger import KeptState
 from asyncsink.metrics import Metrics
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
+from asyncsink.writer.statistics import WriterStatistics
 
 
 async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[pa.RecordBatch]) -> int:
@@ -67,8 +68,8 @@ def _is_empty(state: Any) -> bool:
 
 def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> dict[str, Any]:
     """The counts of a flushed writer, as a commit message has them; one without statistics has stored its rows."""
-    told = writer.statistics()
-    if told is None:
+    told: object = writer.statistics()
+    if not isinstance(told, WriterStatistics):
         return {"rows": rows}
     times = metrics.snapshot().get("requestTimeSeconds")
     return {
