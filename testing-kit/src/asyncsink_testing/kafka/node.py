@@ -76,7 +76,8 @@ class BrokerNode:
     def format(self, cluster_id: str, scram_users: Sequence[str]) -> None:
         """Prepare the folder of the data, once."""
         users = [part for user in scram_users for part in ("--add-scram", user)]
-        run_tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._settings), *users)
+        # In one word: an id may begin with a dash.
+        run_tool("kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c", str(self._settings), *users)
 
     def launch(self) -> None:
         """Start the process; :meth:`wait_until_ready` says when clients may come."""
