@@ -60,9 +60,7 @@ class Delivery:
             linger_s=config.max_time_in_buffer_s,
             batch_bytes=sink.batch_size(config),
         )
-        self._lanes = Lanes(
-            books, self._gate, self.rejections, config.retry, self.feeder.resplit, self.feeder.lower_batch_bytes
-        )
+        self._lanes = Lanes(books, self._gate, self.rejections, self.feeder.resplit, self.feeder.lower_batch_bytes)
         self._watch = Watch(books, self._lanes, config, self._last_error, lambda: repr(self.statistics()))
         self._stack = AsyncExitStack()
         self._client: KafkaClient | None = None

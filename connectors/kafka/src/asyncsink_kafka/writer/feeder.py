@@ -8,6 +8,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import numpy as np
+from numpy.typing import NDArray
 
 from asyncsink.errors import RequestError
 from asyncsink_kafka.encoding import Codec, ReadyBatch, encode
@@ -116,7 +118,7 @@ class Feeder:
         if self.pile.is_empty:
             return inf
         linger_s = self._linger_s
-        if self._lanes.queued:
+        if self._lanes.are_crowded:
             # One that is stuck must not hold up the others; yet not every row for it should be a batch of its own.
             linger_s = max(linger_s, PATIENCE_S if self._lanes.are_moving(PATIENCE_S) else STUCK_LINGER_S)
         return self.pile.first_s + linger_s - self._books.clock()
@@ -129,7 +131,7 @@ class Feeder:
         known, unknown = await self._topics.partitions(self._client, topics, highest)
         self._books.progress_s = self._books.clock()  # to learn of topics may take its time, and has an end of its own
         routed = route(records, self._topic, known, self._partitioner)
-        batches = self._encoded(records, routed)
+        batches = self._encoded(records, routed.slots, len(routed.targets), self._gate.batch_limit)
         self._books.size_in_bytes += sum(each.size_in_bytes for each in batches) - size_in_bytes
         for batch in batches:
             self._lanes.put(*routed.targets[batch.slot], batch)
@@ -137,25 +139,15 @@ class Feeder:
         self.pile.portion = min(AT_ONCE, max(filled, SMALLEST_PORTION))
         self._reject(records, routed, unknown)
 
-    def _encoded(self, records: Records, routed: Routed) -> list[ReadyBatch]:
-        return encode(
-            records,
-            routed.slots,
-            len(routed.targets),
-            now_ms=time.time_ns() // 1_000_000,
-            max_batch_bytes=self._batch_bytes,
-            max_batch_count=self._gate.batch_limit,
-            codec=self._codec,
-        )
-
     def resplit(self, records: Records, most: int) -> list[ReadyBatch]:
         """The records of one batch anew, as batches of at most so many."""
-        import numpy as np
+        return self._encoded(records, np.zeros(len(records), dtype=np.int32), 1, most)
 
+    def _encoded(self, records: Records, slots: NDArray[np.int32], slot_count: int, most: int) -> list[ReadyBatch]:
         return encode(
             records,
-            np.zeros(len(records), dtype=np.int32),
-            1,
+            slots,
+            slot_count,
             now_ms=time.time_ns() // 1_000_000,
             max_batch_bytes=self._batch_bytes,
             max_batch_count=most,

@@ -63,6 +63,10 @@ class Gate:
     def _deadline_s(self, now_s: float) -> float:
         return anyio.current_time() + self.limiter.unblocked_s(now_s) - now_s
 
+    def backoff_s(self, failures: int) -> float:
+        """How long to wait after so many failures of a batch, by the kernel's own jitter."""
+        return self.limiter.jitter_s(failures)
+
     def leave(self, info: RequestInfo, *, stored: bool) -> None:
         """A batch has ended, in whatever way."""
         throttled = info.batch_size if self._throttle_s > 0 else 0

@@ -7,21 +7,19 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from random import uniform
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
 
-from asyncsink.config import RetryPolicy
-from asyncsink.errors import FatalRequestError, RequestError
+from asyncsink.errors import RequestError
 from asyncsink.failures import FailureKind
 from asyncsink_kafka.client.errors import ERRORS
 from asyncsink_kafka.encoding import ReadyBatch
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.gate import Gate
-from asyncsink_kafka.writer.rejections import Refused, Rejections
+from asyncsink_kafka.writer.rejections import Refused, Rejections, fatal
 
 if TYPE_CHECKING:
     from asyncsink_kafka.client import KafkaClient
@@ -74,15 +72,12 @@ class Lanes:
         books: Books,
         gate: Gate,
         rejections: Rejections,
-        retry: RetryPolicy,
         resplit: Resplit,
         too_large: Callable[[int], None],
     ) -> None:
-        self._books, self._gate, self._rejections, self._retry = books, gate, rejections, retry
+        self._books, self._gate, self._rejections = books, gate, rejections
         self._resplit, self._too_large = resplit, too_large
         self._lanes: dict[tuple[str, int], Lane] = {}
-        self.queued = 0
-        """Batches that wait for one of their own partition."""
         self._crowded: set[Lane] = set()
         """Partitions for which batches wait."""
         self.retried_records = 0
@@ -103,7 +98,7 @@ class Lanes:
         if lane is None:
             lane = self._lanes[topic, partition] = Lane(topic, partition)
         lane.queue.append(Piece(self._books.new_batch(), batch))
-        self._count(lane, 1)
+        self._queue_changed(lane)
         if not lane.busy:
             lane.busy = True
             self._group.start_soon(self._work, lane)
@@ -113,13 +108,17 @@ class Lanes:
         lane = min(self._lanes.values(), key=lambda each: each.since_s, default=None)
         return None if lane is None or lane.since_s == inf else lane
 
+    @property
+    def are_crowded(self) -> bool:
+        """Whether a batch waits for one of its own partition."""
+        return bool(self._crowded)
+
     def are_moving(self, within_s: float) -> bool:
         """Whether batches wait only for some that were sent no longer ago than this; not where a partition is stuck."""
         now_s = self._books.clock()
         return any(now_s - lane.since_s < within_s for lane in self._crowded)
 
-    def _count(self, lane: Lane, batches: int) -> None:
-        self.queued += batches
+    def _queue_changed(self, lane: Lane) -> None:
         (self._crowded.add if lane.queue else self._crowded.discard)(lane)
 
     async def _work(self, lane: Lane) -> None:
@@ -143,10 +142,10 @@ class Lanes:
             self._gate.leave(info, stored=False)
             return
         lane.queue.popleft()
-        self._count(lane, -1)
+        self._queue_changed(lane)
         self._books.waiting -= piece.batch.count
         self._books.in_flight += piece.batch.count
-        if not self.queued:
+        if not self._crowded:
             self._books.notify()
         refusal: RequestError | None = None
         stored = False
@@ -168,7 +167,7 @@ class Lanes:
     def _put_back(self, lane: Lane, piece: Piece) -> None:
         """What was cut off is held as before: its outcome is unknown."""
         lane.queue.appendleft(piece)
-        self._count(lane, 1)
+        self._queue_changed(lane)
         self._books.waiting += piece.batch.count
         self._books.in_flight -= piece.batch.count
 
@@ -193,8 +192,7 @@ class Lanes:
             logger.warning(
                 "%s-%d: a batch of %d records is sent again: %s", lane.topic, lane.partition, piece.batch.count, failure
             )
-            most_s = min(self._retry.max_backoff_s, self._retry.initial_backoff_s * 2.0 ** min(backoffs - 1, 60))
-            await anyio.sleep(uniform(0.0, most_s))
+            await anyio.sleep(self._gate.backoff_s(backoffs))
 
     # ---- refusals --------------------------------------------------------------------------------------------
 
@@ -206,7 +204,7 @@ class Lanes:
         if kind is not FailureKind.REJECTED:
             books.waiting += batch.count
             books.size_in_bytes += batch.size_in_bytes
-            books.fail(_fatal(lane, refusal))
+            books.fail(fatal(f"topic {lane.topic!r}, partition {lane.partition}", refusal))
         elif refusal.code in OF_THE_TOPIC:
             self._reject(lane, piece, refusal)
             self._reject_queue(lane, refusal)
@@ -229,7 +227,7 @@ class Lanes:
         """Give up what waits for a partition that is not there: each batch would take the time of the first."""
         while lane.queue and not self._books.is_over:
             piece = lane.queue.popleft()
-            self._count(lane, -1)
+            self._queue_changed(lane)
             self._books.waiting -= piece.batch.count
             self._books.size_in_bytes -= piece.batch.size_in_bytes
             self._reject(lane, piece, refusal)
@@ -241,13 +239,6 @@ class Lanes:
         self._books.split_batch(piece.number, len(parts))
         for part in reversed(parts):
             lane.queue.appendleft(Piece(piece.number, part, piece.tries))
-            self._count(lane, 1)
+            self._queue_changed(lane)
             self._books.waiting += part.count
             self._books.size_in_bytes += part.size_in_bytes
-
-
-def _fatal(lane: Lane, refusal: RequestError) -> FatalRequestError:
-    told = f"topic {lane.topic!r}, partition {lane.partition}: {refusal}".rstrip(".")
-    error = FatalRequestError(f"{told}. {ERRORS.remedy(refusal.code)}".rstrip())
-    error.__cause__ = refusal
-    return error

@@ -16,10 +16,13 @@ from asyncsink.dead_letters import DeadLetter, DeadLetterMaker, DeadLetterQueue,
 from asyncsink.errors import (
     ConversionError,
     DeadLetterError,
+    FatalRequestError,
     OversizedEntryError,
     RejectedEntryError,
+    RequestError,
     RequestRejectedError,
 )
+from asyncsink_kafka.client.errors import ERRORS
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.writer.books import Books
 
@@ -183,3 +186,11 @@ class Rejections:
             self._dropped_codes.add(refused.code)
         level = logging.WARNING if is_new else logging.DEBUG
         logger.log(level, "dropped a row that can never be delivered: %s: %s", refused.code, refused.message)
+
+
+def fatal(where: str, refusal: RequestError) -> FatalRequestError:
+    """What the writer fails with where no retry can mend a refusal: it says where, why, and what to do."""
+    told = f"{where}: {refusal}".rstrip(".")
+    error = FatalRequestError(f"{told}. {ERRORS.remedy(refusal.code)}".rstrip())
+    error.__cause__ = refusal
+    return error

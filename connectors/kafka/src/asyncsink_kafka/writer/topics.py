@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from asyncsink.config import RetryPolicy
-from asyncsink.errors import DeliveryError, DestinationUnavailableError, FatalRequestError, RequestError
+from asyncsink.errors import DeliveryError, DestinationUnavailableError, RequestError
 from asyncsink.failures import FailureKind
 from asyncsink_kafka.client.errors import ERRORS
+from asyncsink_kafka.writer.rejections import fatal
 
 if TYPE_CHECKING:
     from asyncsink_kafka.client import KafkaClient
@@ -83,7 +84,7 @@ class Topics:
                 if kind is FailureKind.REJECTED:
                     return refusal
                 if kind not in (FailureKind.RETRYABLE, FailureKind.THROTTLED):
-                    return _fatal(topic, refusal)
+                    return fatal(f"topic {topic!r}", refusal)
                 if self._clock() >= deadline_s:
                     return self._unavailable(topic, refusal)
             await anyio.sleep(self._retry.initial_backoff_s)
@@ -95,10 +96,3 @@ class Topics:
         )
         error.__cause__ = refusal
         return error
-
-
-def _fatal(topic: str, refusal: RequestError) -> FatalRequestError:
-    told = f"topic {topic!r}: {refusal}".rstrip(".")
-    error = FatalRequestError(f"{told}. {ERRORS.remedy(refusal.code)}".rstrip())
-    error.__cause__ = refusal
-    return error
