@@ -29,9 +29,9 @@ class WriteContext:
     current_watermark: int | None = None
     sequence: int = 0
 
-    def following(self, places: int) -> WriteContext:
-        """The context of the element so many places further on."""
-        return WriteContext(self.timestamp, self.current_watermark, self.sequence + places)
+    def at(self, sequence: int) -> WriteContext:
+        """A context for the element with this sequence, like this one in all else."""
+        return WriteContext(self.timestamp, self.current_watermark, sequence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
     async def write_many(self, elements: Sequence[InputT], context: WriteContext | None = None) -> None:
         """Accept elements in order; ``context.sequence`` is that of the first. By default one after the other."""
         for place, element in enumerate(elements):
-            await self.write(element, context and context.following(place))
+            await self.write(element, context and context.at(context.sequence + place))
 
     async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
         """Accept the rows of a ``pyarrow.RecordBatch``; by default each as a dictionary."""

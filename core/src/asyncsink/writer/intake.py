@@ -154,6 +154,4 @@ class _NextContext(WriteContext):
 
 def at(context: WriteContext | None, sequence: int) -> WriteContext:
     """A context of its own for the element with this sequence, like `context` in all else."""
-    if context is None:
-        return WriteContext(sequence=sequence)
-    return WriteContext(context.timestamp, context.current_watermark, sequence)
+    return WriteContext(sequence=sequence) if context is None else context.at(sequence)

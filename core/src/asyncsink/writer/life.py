@@ -34,7 +34,7 @@ class Life:
         submit = self._sink.submit_request_entries
         try:
             await self._stack.enter_async_context(rejections.opened())
-            group = await self._stack.enter_async_context(_cancelled_at_the_end())
+            group = await self._stack.enter_async_context(cancelled_at_the_end())
             engine.open(Workers(group, submit, client, ended), loop_clock())
             group.start_soon(_keep_time, engine)
             rejections.start(group)
@@ -63,7 +63,7 @@ async def _keep_time(engine: Engine) -> None:
 
 
 @asynccontextmanager
-async def _cancelled_at_the_end() -> AsyncIterator[TaskGroup]:
+async def cancelled_at_the_end() -> AsyncIterator[TaskGroup]:
     """A task group whose tasks end with the block, and which leaves the block's own exception as it is."""
     group = anyio.create_task_group()
     await group.__aenter__()

@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext
@@ -14,6 +13,7 @@ from asyncsink.errors import WriterClosedError
 from asyncsink.limits.limiter import LimiterCache
 from asyncsink.writer import WriterStatistics
 from asyncsink.writer.clock import loop_clock
+from asyncsink.writer.life import cancelled_at_the_end
 from asyncsink_kafka.encoding import Codec
 from asyncsink_kafka.partitioning import Partitioner
 from asyncsink_kafka.writer.books import Books
@@ -83,7 +83,7 @@ class Delivery:
         self._client = client = await self._stack.enter_async_context(leased)
         client.observer = self.requests
         await self._stack.enter_async_context(self.rejections.opened())
-        group = await self._stack.enter_async_context(_EndedGroup())
+        group = await self._stack.enter_async_context(cancelled_at_the_end())
         self._gate.open()
         self._stack.callback(self._gate.close)
         self.feeder.start(client, self._lanes)
@@ -145,15 +145,3 @@ class Delivery:
 
     def _last_error(self) -> str | None:
         return None if self._client is None else self._client.last_error
-
-
-class _EndedGroup:
-    """A task group whose tasks end with the block, and which leaves the block's own exception as it is."""
-
-    async def __aenter__(self) -> TaskGroup:
-        self._group = anyio.create_task_group()
-        return await self._group.__aenter__()
-
-    async def __aexit__(self, *exception: object) -> None:
-        self._group.cancel_scope.cancel()
-        await self._group.__aexit__(None, None, None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from asyncsink.context import WriteContext
 from asyncsink.converter import ElementConverter
+from asyncsink.writer.intake import at
 from asyncsink_kafka.converter import KafkaConverter
 from asyncsink_kafka.encoding import sizes_of
 from asyncsink_kafka.record import KafkaRecord
@@ -58,9 +59,10 @@ class Intake:
     def of_elements(self, elements: Sequence[Any], context: WriteContext | None) -> Part:
         """Elements, each by the converter."""
         first = self.offer(len(elements), context)
-        at = WriteContext(sequence=first) if context is None else context
         try:
-            return self._checked(Records.of(self._records(self.converter.apply_many(elements, at)), first))
+            return self._checked(
+                Records.of(self._records(self.converter.apply_many(elements, at(context, first))), first)
+            )
         except Exception as error:
             self._warn(error, len(elements))
         records: list[KafkaRecord] = []
@@ -68,7 +70,7 @@ class Intake:
         refused: list[Refused] = []
         for place, element in enumerate(elements):
             try:
-                (record,) = self._records([self.converter.apply(element, at.following(place))])
+                (record,) = self._records([self.converter.apply(element, at(context, first + place))])
                 Records.of([record], first + place)
             except Exception as error:
                 refused.append(self._refused(element, first + place, error))
