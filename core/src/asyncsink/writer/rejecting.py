@@ -17,15 +17,13 @@ from asyncsink.dead_letters import DeadLetter, DeadLetterMaker, DeadLetterQueue,
 from asyncsink.errors import DeadLetterError, OversizedEntryError, RejectedEntryError
 from asyncsink.failures import Failure
 from asyncsink.writer.buffer import Lane, Run
+from asyncsink.writer.dropped import DroppedCodes
 from asyncsink.writer.engine import Engine
 
 if TYPE_CHECKING:
     from asyncsink.async_sink import AsyncSink
 
 logger = logging.getLogger(__name__)
-
-MAX_DROPPED_CODES = 100
-"""Codes whose first entry is warned of when it is dropped; where codes are made up anew each time, no more."""
 
 _NOTHING: Any = object()
 
@@ -73,7 +71,7 @@ class Rejections:
         self._mode = engine.config.on_rejected
         self._maker = DeadLetterMaker(sink, context, prefix)
         self._queue: DeadLetterQueue | None = None
-        self._dropped_codes: set[str] = set()
+        self._dropped = DroppedCodes(logger)
 
     @property
     def fails(self) -> bool:
@@ -107,7 +105,7 @@ class Rejections:
         engine.time.progress_s = engine.clock()
         if self._mode == "drop":
             for failure in failures:
-                self._say_dropped(failure.code, failure.message)
+                self._dropped.say(failure.code, failure.message)
             engine.accounting.dropped += len(run)
             engine.size_in_bytes -= run.size_in_bytes
             return
@@ -204,16 +202,9 @@ class Rejections:
             raise refused.error
         accounting = self._engine.accounting
         if self._mode == "drop":
-            self._say_dropped(type(refused.error).__name__, str(refused.error))
+            self._dropped.say(type(refused.error).__name__, str(refused.error))
             accounting.dropped += 1
         else:
             accounting.dead_lettered += 1
         accounting.accepted += 1
         self._engine.next_sequence += 1
-
-    def _say_dropped(self, code: str, message: str) -> None:
-        is_new = code not in self._dropped_codes and len(self._dropped_codes) < MAX_DROPPED_CODES
-        if is_new:
-            self._dropped_codes.add(code)
-        level = logging.WARNING if is_new else logging.DEBUG
-        logger.log(level, "dropped an entry that can never be delivered: %s: %s", code, message)

@@ -22,6 +22,7 @@ from asyncsink.errors import (
     RequestError,
     RequestRejectedError,
 )
+from asyncsink.writer.dropped import DroppedCodes
 from asyncsink_kafka.client.errors import ERRORS
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.writer.books import Books
@@ -33,9 +34,6 @@ logger = logging.getLogger(__name__)
 
 MAX_PENDING = 1000
 """Letters that may wait to be written before whoever writes rows waits too."""
-
-MAX_DROPPED_CODES = 100
-"""Codes whose first row is warned of when it is dropped."""
 
 TOO_LARGE = "MESSAGE_TOO_LARGE"
 
@@ -76,7 +74,7 @@ class Rejections:
         self._config, self._context, self._books = config, context, books
         self._maker = DeadLetterMaker(sink, context, idempotency_prefix(context))
         self._queue: DeadLetterQueue | None = None
-        self._dropped_codes: set[str] = set()
+        self._dropped = DroppedCodes(logger, "a row")
 
     @property
     def fails(self) -> bool:
@@ -132,7 +130,7 @@ class Rejections:
 
     def _give_up(self, refused: Refused, attempts: int) -> None:
         if self._queue is None:
-            self._say_dropped(refused)
+            self._dropped.say(refused.code, refused.message)
             self._books.accounting.dropped += 1
             return
         self._books.condemned += 1
@@ -179,13 +177,6 @@ class Rejections:
         finally:
             self._books.leave(scope)
         self._books.check()
-
-    def _say_dropped(self, refused: Refused) -> None:
-        is_new = refused.code not in self._dropped_codes and len(self._dropped_codes) < MAX_DROPPED_CODES
-        if is_new:
-            self._dropped_codes.add(refused.code)
-        level = logging.WARNING if is_new else logging.DEBUG
-        logger.log(level, "dropped a row that can never be delivered: %s: %s", refused.code, refused.message)
 
 
 def fatal(where: str, refusal: RequestError) -> FatalRequestError:
