@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +13,10 @@ from asyncsink import ConfigurationError, WriterOptions
 from asyncsink.options import folded, parse_options
 from asyncsink.options.fields import option_fields
 from asyncsink_kafka import KafkaSink
-from asyncsink_kafka.options import KafkaOptions, properties, translated
+from asyncsink_kafka.options import KafkaOptions, properties
 from asyncsink_kafka.options.foreign_settings import BARE
 from asyncsink_kafka.options.producer_settings import KNOWN, SETTINGS
+from asyncsink_kafka.options.properties import translated
 from asyncsink_kafka.options.settings import Setting
 
 BECOMES = [each for each in SETTINGS.values() if each.option is not None]
@@ -29,6 +33,14 @@ def refusal(options: dict[str, str]) -> str:
     with pytest.raises(ConfigurationError) as caught:
         translated(options)
     return str(caught.value)
+
+
+def test_a_task_does_not_load_the_table_for_the_options_that_it_is_sent() -> None:
+    sent = pickle.dumps(KafkaOptions.of(bootstrap_servers="one:9092"))
+    code = f"import pickle, sys; pickle.loads({sent!r}); print(*sys.modules, sep=chr(10))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "asyncsink_kafka.options.kafka_options" in loaded
+    assert "asyncsink_kafka.options.producer_settings" not in loaded
 
 
 def test_every_setting_of_javas_clients_stands_in_the_table() -> None:

@@ -1,6 +1,5 @@
 """What a user may say: the connector's own options, and the names that Spark, Java and Flink have for them."""
 
 from asyncsink_kafka.options.kafka_options import KafkaOptions
-from asyncsink_kafka.options.properties import translated
 
-__all__ = ["KafkaOptions", "translated"]
+__all__ = ["KafkaOptions"]
