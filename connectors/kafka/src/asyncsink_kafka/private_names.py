@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -19,3 +21,9 @@ def find(path: str) -> Any:
 def absent(paths: Iterable[str]) -> list[str]:
     """Those of `paths` that name nothing."""
     return [path for path in paths if find(path) is None]
+
+
+@cache
+def source_of(kind: type) -> str:
+    """The source of a class. Python parses the whole module for it, so each is read once and not for each client."""
+    return inspect.getsource(kind)

@@ -11,7 +11,7 @@ import inspect
 from importlib.metadata import version
 from typing import Final
 
-from asyncsink_kafka.private_names import absent, find
+from asyncsink_kafka.private_names import absent, find, source_of
 
 KNOWN_VERSIONS: Final = ">=0.14,<0.15"
 
@@ -71,7 +71,7 @@ def _in_the_sources() -> list[str]:
     found = []
     for path, texts in _ATTRIBUTES.items():
         if (kind := find(path)) is not None:
-            source = inspect.getsource(kind)
+            source = source_of(kind)
             found += [
                 f"{kind.__name__} has no {text.removesuffix(' =').strip('(')}" for text in texts if text not in source
             ]

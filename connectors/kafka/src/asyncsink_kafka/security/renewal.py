@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import time
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from aiokafka import AIOKafkaClient, AIOKafkaProducer
 
 from asyncsink.errors import RequestError
-from asyncsink_kafka.private_names import absent, find
+from asyncsink_kafka.private_names import absent, find, source_of
 
 SETTINGS = {
     "_client_id": "client_id",
@@ -91,7 +90,7 @@ def missing_parts(client: AIOKafkaClient) -> list[str]:
     """The names of what aiokafka lacks of the parts that are used here; none with the versions that are supported."""
     missing = absent(NAMES) + [f"AIOKafkaClient.{name}" for name in CLIENT_PARTS if not hasattr(client, name)]
     if (connection := find("aiokafka.conn.AIOKafkaConnection")) is not None:
-        source = inspect.getsource(connection)
+        source = source_of(connection)
         missing += [
             f"AIOKafkaConnection.{name}"
             for name in CONNECTION_PARTS
