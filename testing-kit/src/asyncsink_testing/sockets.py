@@ -1,4 +1,4 @@
-"""What the server and the proxy on loopback share: a socket that sends or resets, and the end of their tasks."""
+"""What the server and the proxies on loopback share: sockets that accept, send or reset, and the end of their tasks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ from types import TracebackType
 
 import anyio
 from anyio.abc import TaskGroup
+
+
+async def accept(listener: socket.socket) -> socket.socket:
+    """The next connection whose client is still there; the listener does not block."""
+    while True:
+        try:
+            raw, _ = listener.accept()
+        except BlockingIOError:
+            await anyio.wait_readable(listener)
+        except ConnectionError:
+            continue  # the client was gone before it was accepted
+        else:
+            return raw
 
 
 async def send_all(raw: socket.socket, data: bytes) -> None:

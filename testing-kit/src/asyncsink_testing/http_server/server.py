@@ -25,7 +25,7 @@ from asyncsink_testing.http_server.request import (
     read_body,
     read_head,
 )
-from asyncsink_testing.sockets import TaskOwner
+from asyncsink_testing.sockets import TaskOwner, accept
 
 
 class FaultyHttpServer(TaskOwner):
@@ -130,16 +130,9 @@ class FaultyHttpServer(TaskOwner):
 
     async def _accept(self, listener: socket.socket, group: TaskGroup) -> None:
         while True:
-            try:
-                raw, _ = listener.accept()
-            except BlockingIOError:
-                await anyio.wait_readable(listener)
-            except ConnectionError:
-                continue  # the client was gone before it was accepted
-            else:
-                connection = Connection(raw, self.connections)
-                self.connections += 1
-                group.start_soon(self._serve, connection)
+            connection = Connection(await accept(listener), self.connections)
+            self.connections += 1
+            group.start_soon(self._serve, connection)
 
     async def _serve(self, connection: Connection) -> None:
         self.open_connections += 1

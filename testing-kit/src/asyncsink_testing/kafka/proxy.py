@@ -13,7 +13,7 @@ from asyncsink_testing.kafka.ports import HOST
 from asyncsink_testing.kafka.produce import ProduceRequest
 from asyncsink_testing.kafka.reaction import React, Reaction
 from asyncsink_testing.kafka.rewriting import Address
-from asyncsink_testing.sockets import TaskOwner
+from asyncsink_testing.sockets import TaskOwner, accept
 from asyncsink_testing.tcp_proxy.endpoint import Endpoint, bind
 
 _BACKLOG = 128
@@ -74,15 +74,9 @@ class KafkaProxy(TaskOwner):
 
     async def _accept(self, listener: socket.socket, broker: Address) -> None:
         while True:
-            try:
-                raw, _ = listener.accept()
-            except BlockingIOError:
-                await anyio.wait_readable(listener)
-            except ConnectionError:
-                continue  # the client was gone before it was accepted
-            else:
-                self.open_connections += 1
-                self._group.start_soon(self._serve, Connection(Endpoint(raw), broker, self))
+            client = Endpoint(await accept(listener))
+            self.open_connections += 1
+            self._group.start_soon(self._serve, Connection(client, broker, self))
 
     async def _serve(self, connection: Connection) -> None:
         try:

@@ -8,7 +8,7 @@ from typing import Self
 
 import anyio
 
-from asyncsink_testing.sockets import TaskOwner
+from asyncsink_testing.sockets import TaskOwner, accept
 from asyncsink_testing.tcp_proxy.endpoint import Address, Endpoint, bind, resolve
 from asyncsink_testing.tcp_proxy.fault import Ending, Side, TcpFault
 from asyncsink_testing.tcp_proxy.link import Cut, Link
@@ -176,14 +176,7 @@ class FaultyTcpProxy(TaskOwner):
         try:
             with scope:
                 while True:
-                    try:
-                        raw, _ = self._listener.accept()
-                    except BlockingIOError:
-                        await anyio.wait_readable(self._listener)
-                    except ConnectionError:
-                        continue  # the client was gone before it was accepted
-                    else:
-                        self._admit(Endpoint(raw))
+                    self._admit(Endpoint(await accept(self._listener)))
         finally:
             ended.set()
 
