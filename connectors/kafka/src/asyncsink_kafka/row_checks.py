@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from asyncsink_kafka.options.topic_names import is_topic_name
 from asyncsink_kafka.records import Records
 
 
@@ -30,8 +30,6 @@ class RefusedRow(NamedTuple):
 INVALID_TOPIC: Final = "INVALID_TOPIC_EXCEPTION"
 NOT_ALLOWED: Final = "TOPIC_NOT_ALLOWED"
 
-# org.apache.kafka.common.internals.Topic
-_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _SHOWN: Final = 100
 
 
@@ -68,7 +66,7 @@ def topic_fault(topic: str | None, allowed: Callable[[str], bool] | None = None)
         return INVALID_TOPIC, (
             "the record's topic is null, and the sink has none either; set the option 'topic', or filter such rows out"
         )
-    if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+    if not is_topic_name(topic):
         shown = topic if len(topic) <= _SHOWN else f"{topic[:_SHOWN]}..."
         return INVALID_TOPIC, (
             f"{shown!r} of {len(topic)} characters is no name of a topic; it has 1 to 249 of the ASCII letters, digits "

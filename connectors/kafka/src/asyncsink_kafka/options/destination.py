@@ -12,9 +12,8 @@ from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
 from asyncsink_kafka.options.compression import LEVELS, broken_rule
 from asyncsink_kafka.options.partitioner_names import checked_partitioner
+from asyncsink_kafka.options.topic_names import is_topic_name
 
-# org.apache.kafka.common.internals.Topic: what a broker takes for a topic's name.
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # Java's clients allow the name of a listener before the host.
 _BROKER = re.compile(r"(?:[A-Za-z0-9_]+://)?(?P<host>\[[0-9a-fA-F:.%]+\]|[^\s:/@,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
@@ -176,7 +175,7 @@ class DestinationOptions(ConnectorOptions):
 
 def check_topic(option_name: str, name: str) -> None:
     """:raises ConfigurationError: no topic can have that name"""
-    if _TOPIC.fullmatch(name) and name not in (".", ".."):
+    if is_topic_name(name):
         return
     several = "; for several topics write topics=a,b and a column topic" if re.search("[,;]", name) else ""
     raise ConfigurationError(
