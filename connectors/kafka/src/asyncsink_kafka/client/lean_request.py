@@ -27,7 +27,7 @@ class LeanProduceRequest(ProduceRequest):  # type: ignore[misc]  # aiokafka is u
     """The same request as aiokafka's, with the same bytes on the wire."""
 
     def build(self, request_struct_class: Any) -> Any:
-        return _lean(request_struct_class)(*_values(super().build(request_struct_class)))
+        return super().build(_lean(request_struct_class))
 
 
 def lean(request: ProduceRequest) -> LeanProduceRequest:
@@ -39,10 +39,6 @@ def lean(request: ProduceRequest) -> LeanProduceRequest:
         timeout=built.timeout,
         topics=built.topics,
     )
-
-
-def _values(built: Any) -> list[Any]:
-    return [getattr(built, name) for name in built.SCHEMA.names]
 
 
 @cache

@@ -71,7 +71,7 @@ class ProduceWatch:
             if not isinstance(request, ProduceRequest):
                 return await send(node_id, request, **options)
             ready = self._prepared(request)
-            return await self._produce(client, node_id, ready, lambda: send(node_id, ready, **options))
+            return await self._produce(client, node_id, request, lambda: send(node_id, ready, **options))
 
         client.send = watched
 
