@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Self
 
 import anyio
@@ -46,8 +46,8 @@ class KafkaProxy(TaskOwner):
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
+            self._listeners = stack.enter_context(ExitStack())
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            self._listeners = stack.enter_context(_Sockets())
             for each in self._known:
                 self.moved(each)
             self._stack = stack.pop_all()
@@ -59,7 +59,7 @@ class KafkaProxy(TaskOwner):
     def moved(self, broker: Address) -> Address:
         """Where clients find this broker; a door is opened for one that is new."""
         if broker not in self._doors:
-            listener = self._listeners.add(bind(HOST, 0))
+            listener = self._listeners.enter_context(bind(HOST, 0))
             listener.listen(_BACKLOG)
             self._doors[broker] = (HOST, listener.getsockname()[1])
             self._group.start_soon(self._accept, listener, broker)
@@ -85,24 +85,6 @@ class KafkaProxy(TaskOwner):
             self.open_connections -= 1
             if connection.failure is not None:
                 self.failures.append(connection.failure)
-
-
-class _Sockets:
-    """Closes them all, when nobody waits for them any more."""
-
-    def __init__(self) -> None:
-        self._sockets: list[socket.socket] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for each in self._sockets:
-            each.close()
-
-    def add(self, new: socket.socket) -> socket.socket:
-        self._sockets.append(new)
-        return new
 
 
 def _address(text: str) -> Address:
