@@ -6,7 +6,10 @@ import inspect
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
+
+KNOWN_VERSIONS: Final = ">=0.14,<0.15"
+"""The aiokafka that all looks at private names are made for; pyproject.toml asks for the same."""
 
 
 def find(path: str) -> Any:

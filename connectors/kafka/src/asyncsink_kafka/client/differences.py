@@ -11,9 +11,7 @@ import inspect
 from importlib.metadata import version
 from typing import Final
 
-from asyncsink_kafka.private_names import absent, find, source_of
-
-KNOWN_VERSIONS: Final = ">=0.14,<0.15"
+from asyncsink_kafka.private_names import KNOWN_VERSIONS, absent, find, source_of
 
 _LOWEST, _BEYOND = (0, 14), (0, 15)
 _BATCH_BUILDER: Final = "aiokafka.producer.message_accumulator.BatchBuilder"

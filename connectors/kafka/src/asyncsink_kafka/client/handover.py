@@ -7,9 +7,10 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncsink_kafka.client.differences import KNOWN_VERSIONS, differences
+from asyncsink_kafka.client.differences import differences
 from asyncsink_kafka.client.publicly import PublicHandover
 from asyncsink_kafka.client.watching import Partition
+from asyncsink_kafka.private_names import KNOWN_VERSIONS
 
 if TYPE_CHECKING:
     from aiokafka.protocol.produce import ProduceRequest

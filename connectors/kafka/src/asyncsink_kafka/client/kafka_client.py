@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from asyncsink_kafka.client import codes
 from asyncsink_kafka.client.errors import AGAIN_UNDER_A_NEW_EPOCH, ERRORS
 from asyncsink_kafka.client.handover import Handover, choose_handover
 from asyncsink_kafka.client.metadata import Topics
-from asyncsink_kafka.client.producers import Producers, backoff_s
+from asyncsink_kafka.client.producers import Producers, jitter_s
 from asyncsink_kafka.client.settings import producer_arguments
 from asyncsink_kafka.client.watching import Observer, Partition, ProduceWatch, UnderWay
 
@@ -164,7 +163,7 @@ class KafkaClient:
                     self._let_go(partition, new_epoch=True)
                 elif _may_mend(failure.code):
                     self._let_go(partition, new_epoch=False)
-                    await anyio.sleep(random.uniform(0, backoff_s(self._retry, failures)))
+                    await anyio.sleep(jitter_s(self._retry, failures))
                     failures += 1
                 else:
                     self._let_go(partition, new_epoch=under_way.may_be_stored)

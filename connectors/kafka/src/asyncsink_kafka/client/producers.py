@@ -117,7 +117,7 @@ class Producers:
                 if topics := list(self._topics):
                     producer.client.set_topics(topics)
                 return producer
-            wait_s = random.uniform(0, backoff_s(self._retry, failures))
+            wait_s = jitter_s(self._retry, failures)
             self._judge(reasons, is_over=anyio.current_time() + wait_s >= deadline_s)
             await anyio.sleep(wait_s)
             failures += 1
@@ -185,6 +185,6 @@ class Producers:
         logger.warning("Kafka at %s cannot be reached yet: %s", servers, said)
 
 
-def backoff_s(retry: RetryPolicy, failures: int) -> float:
-    """The upper bound of the wait after so many failures in a row."""
-    return min(retry.max_backoff_s, retry.initial_backoff_s * 2.0 ** min(failures, 60))
+def jitter_s(retry: RetryPolicy, waits: int) -> float:
+    """Full jitter after so many waits in a row: uniform between 0 and the exponential backoff."""
+    return random.uniform(0, min(retry.max_backoff_s, retry.initial_backoff_s * 2.0 ** min(waits, 60)))

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
 from asyncsink.options.fields import option_fields
+from asyncsink_kafka.options.given_options import given_options
 from asyncsink_kafka.options.jaas import read_jaas
 
 _PASSWORDS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -73,12 +74,11 @@ class SaslOptions(ConnectorOptions):
 
         :raises ConfigurationError: it does not; names the options and no secret
         """
-        given = self._sasl_given()
         if not self.security_protocol.startswith("SASL_"):
-            if given:
+            if unused := given_options(self, "sasl_", "aws_"):
                 raise ConfigurationError(
-                    f"option {given[0]!r} is given, and 'securityProtocol' = {self.security_protocol!r} asks nobody "
-                    "who sends; set securityProtocol=SASL_SSL, or leave it out"
+                    f"option {unused[0].name!r} is given, and 'securityProtocol' = {self.security_protocol!r} asks "
+                    "nobody who sends; set securityProtocol=SASL_SSL, or leave it out"
                 )
             return
         self._take_jaas()
@@ -91,11 +91,6 @@ class SaslOptions(ConnectorOptions):
             self._check_tokens()
         elif self.sasl_mechanism == "AWS_MSK_IAM":
             self._check_msk_iam()
-
-    def _sasl_given(self) -> list[str]:
-        names = ("sasl_", "aws_")
-        options = [each for each in option_fields(type(self)) if each.field.startswith(names)]
-        return [each.name for each in options if getattr(self, each.field) != each.default]
 
     def _take_jaas(self) -> None:
         if self.sasl_jaas_config is None:
@@ -119,26 +114,21 @@ class SaslOptions(ConnectorOptions):
 
     def _likely_mechanism(self) -> str:
         """The mechanism where options of only one are given."""
-        for field, mechanism in (
-            ("sasl_token_provider", "OAUTHBEARER"),
-            ("sasl_oauthbearer_token_endpoint_url", "OAUTHBEARER"),
-        ):
-            if getattr(self, field) is not None:
-                return mechanism
+        if self.sasl_token_provider is not None or self.sasl_oauthbearer_token_endpoint_url is not None:
+            return "OAUTHBEARER"
         raise ConfigurationError(
             f"option 'saslMechanism' is missing, and 'securityProtocol' = {self.security_protocol!r} needs it; set it "
             "to PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM or GSSAPI, which is Java's default"
         )
 
     def _check_belonging(self) -> None:
-        for each in option_fields(type(self)):
-            fitting = next((its for start, its in _BELONGS_TO.items() if each.field.startswith(start)), None)
-            if fitting is None or getattr(self, each.field) == each.default or self.sasl_mechanism in fitting:
-                continue
-            raise ConfigurationError(
-                f"option {each.name!r} is for {' and '.join(fitting)}, and 'saslMechanism' = {self.sasl_mechanism!r}; "
-                "leave one of them out"
-            )
+        for each in given_options(self, *_BELONGS_TO):
+            fitting = next(its for start, its in _BELONGS_TO.items() if each.field.startswith(start))
+            if self.sasl_mechanism not in fitting:
+                raise ConfigurationError(
+                    f"option {each.name!r} is for {' and '.join(fitting)}, and 'saslMechanism' = "
+                    f"{self.sasl_mechanism!r}; leave one of them out"
+                )
 
     def _need(self, *names: str) -> None:
         known = {each.field: each.name for each in option_fields(type(self))}
@@ -170,11 +160,10 @@ class SaslOptions(ConnectorOptions):
                 f"option 'saslTokenProvider' = {self.sasl_token_provider!r} must be an import path such as "
                 "company.tokens:Provider"
             )
-        for each in option_fields(type(self)):
-            if each.field.startswith("sasl_oauthbearer_") and getattr(self, each.field) is not None:
-                raise ConfigurationError(
-                    f"options 'saslTokenProvider' and {each.name!r} are two ways to a token; give one of them"
-                )
+        if endpoint := given_options(self, "sasl_oauthbearer_"):
+            raise ConfigurationError(
+                f"options 'saslTokenProvider' and {endpoint[0].name!r} are two ways to a token; give one of them"
+            )
 
     def _check_msk_iam(self) -> None:
         if self.security_protocol != "SASL_SSL":

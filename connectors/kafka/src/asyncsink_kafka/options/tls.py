@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
-from asyncsink.options.fields import option_fields
+from asyncsink_kafka.options.given_options import given_options
 
 _JAVA_STORES = (".jks", ".p12", ".pfx", ".pkcs12", ".keystore")
 _VERSIONS = ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1")
@@ -51,12 +51,7 @@ class TlsOptions(ConnectorOptions):
     @property
     def tls_given(self) -> list[str]:
         """The options of TLS that are not at their defaults."""
-        own = {each.name for each in fields(TlsOptions)}
-        return [
-            each.name
-            for each in option_fields(type(self))
-            if each.field in own and getattr(self, each.field) != each.default
-        ]
+        return [each.name for each in given_options(self, "ssl_")]
 
     def check_tls(self) -> None:
         """:raises ConfigurationError: the options of TLS contradict each other, or name what cannot be read"""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from aiokafka import AIOKafkaClient, AIOKafkaProducer
 
 from asyncsink.errors import RequestError
-from asyncsink_kafka.private_names import absent, find, source_of
+from asyncsink_kafka.private_names import KNOWN_VERSIONS, absent, find, source_of
 
 SETTINGS = {
     "_client_id": "client_id",
@@ -76,8 +76,9 @@ def keep_authenticated(
     if missing := missing_parts(client):
         _log.warning(
             "aiokafka has no %s any more, so sessions are not renewed before they end: the brokers will close "
-            "connections whose session is over, and the producer connects again. Use aiokafka>=0.14,<0.15",
+            "connections whose session is over, and the producer connects again. Use aiokafka%s",
             ", ".join(missing),
+            KNOWN_VERSIONS,
         )
         return
     # Only now: where private parts are missing, it cannot be imported.
