@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -143,10 +144,14 @@ def main() -> None:
     comparisons: list[Comparison] = []
     with KafkaBroker(jvm_options=["-Xmx1g", "-Xms1g"]) as broker:
         topics = Topics(broker.bootstrap)
-        if WITHOUT_SPARK in options.cases:
-            comparisons += without_spark(topics, options.rounds)
-        if loads:
-            comparisons += through_spark(topics, loads, options.rounds, broker.pid())
+        try:
+            if WITHOUT_SPARK in options.cases:
+                comparisons += without_spark(topics, options.rounds)
+            if loads:
+                comparisons += through_spark(topics, loads, options.rounds, broker.pid())
+        except BaseException:
+            print(f"the broker's log ends with:\n{broker.log()[-3000:]}", file=sys.stderr)
+            raise
     report(comparisons, options.json)
 
 
