@@ -1,0 +1,160 @@
+"""The connector's own options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
+
+from asyncsink.errors import ConfigurationError
+from asyncsink.options import Alias, folded, option
+from asyncsink_aws.arn import StreamName, parse_stream
+from asyncsink_aws.options import AwsOptions
+
+RANDOM, FIXED = "random", "fixed"
+"""Values of `partition_key` that name no columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KinesisOptions(AwsOptions):
+    """Which stream, how its records find their shards, and who sends."""
+
+    refused: ClassVar[Mapping[str, str]] = {
+        **AwsOptions.refused,
+        "kinesis.sink.recordTtl": "a record that cannot be stored fails the task after retry.timeout; no record is "
+        "dropped for its age",
+        "sink.producer.record-max-buffered-time": "set maxTimeInBuffer",
+        "sink.producer.collection-max-count": "set maxBatchSize",
+        "sink.producer.collection-max-size": "set maxBatchSizeInBytes",
+        "sink.producer.aggregation-enabled": "set aggregation=kpl, or leave it out",
+        "sink.producer.fail-on-error": "a failure is retried within retry.maxAttempts and retry.timeout, and then the "
+        "task fails; lower these two to fail sooner",
+    }
+
+    lent: ClassVar[Mapping[str, Alias]] = {
+        **AwsOptions.lent,
+        "region": Alias("kinesis.region"),
+        "endpoint": Alias("kinesis.endpointUrl"),
+        "roleArn": Alias("kinesis.stsRoleArn"),
+        "roleSessionName": Alias("kinesis.stsSessionName"),
+        "stsEndpoint": Alias("kinesis.stsEndpointUrl"),
+        "accessKeyId": Alias("kinesis.awsAccessKeyId"),
+        "secretAccessKey": Alias("kinesis.awsSecretKey"),
+        "maxTimeInBuffer": Alias("kinesis.sink.recordMaxBufferedTimeMs", unit="ms"),
+        "maxInFlightRequests": Alias("kinesis.sink.maxConnections"),
+    }
+
+    stream_name: str | None = option(
+        None, doc="Name of the stream, or its ARN.", aliases=["stream", "kinesis.streamName"]
+    )
+    stream_arn: str | None = option(
+        None,
+        doc="ARN of the stream, which may belong to another account, in place of streamName.",
+        aliases=["stream.arn", "kinesis.streamArn"],
+    )
+    partition_key: str = option(
+        RANDOM,
+        doc="The partition key of a row without a column partitionKey: random, another for each row; fixed, one for "
+        "each task; or the names of columns, separated by commas, whose values are joined.",
+        aliases=["sink.partitioner", "partition_key_field"],
+    )
+    partition_key_delimiter: str = option(
+        "|",
+        doc="What stands between the values that make a partition key.",
+        aliases=["sink.partitioner-field-delimiter"],
+    )
+    per_shard_limits: bool = option(
+        False,
+        doc="Limit the load of each shard by itself, so that a hot one does not hold up the others; needs the "
+        "permission kinesis:ListShards.",
+    )
+    aggregation: Literal["none", "kpl"] = option(
+        "none",
+        doc="kpl packs many rows into one record, as Amazon's Kinesis Producer Library does; consumers must unpack.",
+    )
+    strict_ordering: bool = option(
+        False,
+        doc="Send the records of a key one after the other, each bound to the one before it by its sequence number; "
+        "ordering=strict says the same.",
+    )
+
+    @classmethod
+    def translated(cls, options: Mapping[str, str]) -> Mapping[str, str]:
+        """``ordering=strict`` and awslabs' ``kinesis.sink.aggregationEnabled`` in this connector's own words.
+
+        :raises ConfigurationError: a value cannot be read
+        """
+        own: dict[str, str] = {}
+        for key, value in super().translated(options).items():
+            name, said = folded(key), value.strip().lower()
+            if name == "ordering" and said == "strict":
+                own |= {key: "key", "strictOrdering": "true"}
+            elif name == folded("kinesis.sink.aggregationEnabled"):
+                own["aggregation"] = _aggregation(key, said)
+            else:
+                own[key] = value
+        return own
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [name for name in ("stream_name", "stream_arn") if getattr(self, name) is not None]
+        if len(given) != 1:
+            told = "options 'streamName' and 'streamArn' both name a stream" if given else "option 'streamName' is "
+            rule = "; give one of them" if given else "missing: give the name or the ARN of the stream"
+            raise ConfigurationError(f"{told}{rule}")
+        self._check_arn()
+        self._check_key()
+        if self.aggregation == "kpl" and self.strict_ordering:
+            raise ConfigurationError(
+                "options 'aggregation' = 'kpl' and 'strictOrdering' = true exclude each other: an aggregated record "
+                "holds rows of many keys; give one of them"
+            )
+
+    @property
+    def stream(self) -> StreamName:
+        """The stream as requests name it."""
+        return parse_stream(self.stream_name or self.stream_arn or "", "kinesis")
+
+    @property
+    def shown_stream(self) -> str:
+        """The stream as messages name it."""
+        stream = self.stream
+        return stream.name or str(stream.arn)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that `partition_key` names; none where it is random or fixed."""
+        if self.partition_key in (RANDOM, FIXED):
+            return ()
+        return tuple(name.strip() for name in self.partition_key.split(","))
+
+    def in_region(self, region: str | None) -> Self:
+        """These options with `region` in place of none."""
+        return self if self.region is not None or region is None else replace(self, region=region)
+
+    def _check_arn(self) -> None:
+        stream = self.stream
+        if self.stream_arn is not None and stream.arn is None:
+            raise ConfigurationError(
+                f"option 'streamArn' = {self.stream_arn!r} is no ARN; give a name as option 'streamName'"
+            )
+        if stream.arn is not None and None not in (self.region, stream.region) and self.region != stream.region:
+            raise ConfigurationError(
+                f"option 'region' = {self.region!r} is another than that of the stream {stream.arn!r}; leave it out"
+            )
+
+    def _check_key(self) -> None:
+        said = self.partition_key.strip()
+        if said.lower() in (RANDOM, FIXED):
+            object.__setattr__(self, "partition_key", said.lower())
+        elif not all(self.key_columns):
+            raise ConfigurationError(
+                f"option 'partitionKey' = {self.partition_key!r} must be random, fixed, or names of columns separated "
+                "by commas"
+            )
+
+
+def _aggregation(key: str, said: str) -> str:
+    if said not in ("true", "false"):
+        raise ConfigurationError(f"option {key!r} = {said!r} must be true or false; aggregation=kpl says the same")
+    return "kpl" if said == "true" else "none"
