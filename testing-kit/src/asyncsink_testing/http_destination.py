@@ -35,6 +35,13 @@ class HttpAnswers:
     :param fatal: no retry can mend it
     :param partly: the answer to a request some of whose entries failed: their faults by index, each of
         ``PARTLY_THROTTLED``, ``PARTLY_FAILED`` and ``POISONED``; None if the API refuses requests whole
+    :param tells_poison: whether `partly` tells entries that are refused for what they hold as well; else the request
+        that holds one is refused whole
+    :param aside: the answer to a request that brings no entries, such as one for a description, and None to one that
+        does. What is answered so meets no fault, is not counted and stands in no list
+    :param refusal: what the API finds wrong with a request by its own rules, before any fault; None if nothing
+    :param overload: the entries for which the API has no capacity, asked once for each request that would be stored;
+        needs `partly`
     """
 
     stored: Callable[[HttpRequest], Reaction] = lambda request: Reaction.OK
@@ -43,6 +50,10 @@ class HttpAnswers:
     rejected: Reaction | None = _BAD_REQUEST
     fatal: Reaction = _UNAUTHORIZED
     partly: Callable[[HttpRequest, Mapping[int, Fault]], Reaction] | None = None
+    tells_poison: bool = True
+    aside: Callable[[HttpRequest], Reaction | None] = lambda request: None
+    refusal: Callable[[HttpRequest], Reaction | None] = lambda request: None
+    overload: Callable[[HttpRequest], Mapping[int, Fault]] = lambda request: {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +84,10 @@ class HttpDestination(Scripted):
         received: Callable[[], Awaitable[Sequence[Any]]] | None = None,
     ) -> None:
         self._entries_of, self._answers, self._id_of = entries_of, answers or HttpAnswers(), id_of
-        super().__init__(by_index=self._answers.partly is not None)
+        super().__init__(by_index=self._answers.partly is not None and self._answers.tells_poison)
         self._received = received
         self._server = FaultyHttpServer(self._react)
-        self._cuts = 0
+        self._cuts = self._peak_in_flight = 0
         self.requests: list[SeenRequest] = []
 
     @classmethod
@@ -103,13 +114,15 @@ class HttpDestination(Scripted):
         missing: set[Fault] = set()
         if self._answers.partly is None:
             missing |= {fault for fault in Fault if fault.by_index}
+        if not self._answers.tells_poison:
+            missing.add(Fault.POISONED)
         if self._answers.rejected is None:
             missing.add(Fault.REJECTED)
         return frozenset(set(Fault) - missing)
 
     @property
     def peak_in_flight(self) -> int:
-        return self._server.peak_in_flight
+        return self._peak_in_flight
 
     @property
     def open_connections(self) -> int:
@@ -125,15 +138,32 @@ class HttpDestination(Scripted):
         ]
 
     def _react(self, request: HttpRequest) -> Reaction:
+        aside = self._answers.aside(request)
+        if aside is not None:
+            return aside
+        # Not the server's own peak, in which those that were answered aside have their part.
+        self._peak_in_flight = max(self._peak_in_flight, self._server.in_flight)
         entries = tuple(self._entries_of(request))
         now_s = anyio.current_time()
+        refused = self._answers.refusal(request)
+        if refused is not None:
+            self._see(request, entries, Fault.REJECTED, frozenset(), now_s)
+            return refused
         arrival: Any = _Arrival(entries, now_s)
         step = self.next_step(arrival)
         failed = self._failed(step, len(entries))
+        if step.fault not in _STORES_NOTHING:
+            failed = {**self._answers.overload(request), **failed}
         reaction = self._reaction(step, failed, request)
         stored = frozenset(set(range(len(entries))) - failed.keys()) if reaction.stored else frozenset()
-        self.requests.append(SeenRequest(request.number, entries, step.fault, stored, now_s, self._id_of(request)))
+        self._see(request, entries, step.fault, stored, now_s)
         return reaction.after(step.latency_s) if step.latency_s else reaction
+
+    def _see(
+        self, request: HttpRequest, entries: tuple[Any, ...], fault: Fault, stored: frozenset[int], now_s: float
+    ) -> None:
+        number = len(self.requests)
+        self.requests.append(SeenRequest(number, entries, fault, stored, now_s, self._id_of(request)))
 
     def _failed(self, step: Step, count: int) -> dict[int, Fault]:
         """What each entry meets that is not stored though its request is answered."""
@@ -147,9 +177,7 @@ class HttpDestination(Scripted):
     def _reaction(self, step: Step, failed: Mapping[int, Fault], request: HttpRequest) -> Reaction:
         answers = self._answers
         if step.fault.by_index:
-            if answers.partly is None:
-                raise ValueError(f"this API answers for no single entry, so it cannot make {step.fault.value!r}")
-            return answers.partly(request, failed)
+            return self._stored(request, failed, step.fault)
         if step.fault is Fault.THROTTLED:
             return _asking(answers.throttled, step.retry_after_s)
         if step.fault is Fault.REFUSED:
@@ -162,14 +190,23 @@ class HttpDestination(Scripted):
             return answers.fatal
         lost = _ON_THE_WIRE.get(step.fault)
         if lost is None or not lost.stored:
-            return lost or answers.stored(request)
-        answer = answers.stored(request)
+            return lost or self._stored(request, failed, step.fault)
+        answer = self._stored(request, failed, step.fault)
         answered_bytes = lost.answered_bytes
         if step.fault is Fault.ANSWER_CUT:
             self._cuts += 1
             if answer.body and self._cuts % 2 == 0:
                 answered_bytes = -1  # all but the last byte, so that status and headers tell of nothing wrong
         return replace(answer, answered_bytes=answered_bytes, ending=lost.ending, held=lost.held)
+
+    def _stored(self, request: HttpRequest, failed: Mapping[int, Fault], fault: Fault) -> Reaction:
+        """The answer once all that has not failed is stored."""
+        partly = self._answers.partly
+        if not failed and not fault.by_index:
+            return self._answers.stored(request)
+        if partly is None:
+            raise ValueError(f"this API answers for no single entry, so it cannot make {fault.value!r}")
+        return partly(request, failed)
 
 
 def _asking(reaction: Reaction, retry_after_s: float | None) -> Reaction:
@@ -187,3 +224,7 @@ _ON_THE_WIRE = {
     Fault.HANGING_STORED: Reaction.hang(stored=True),
 }
 """What the connection does, whatever API is spoken over it."""
+
+_STORES_NOTHING = frozenset(
+    {Fault.THROTTLED, Fault.REFUSED, Fault.REJECTED, Fault.FATAL, Fault.DISCONNECTED, Fault.HANGING}
+)

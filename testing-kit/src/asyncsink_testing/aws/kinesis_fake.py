@@ -1,0 +1,236 @@
+"""Kinesis Data Streams, as far as a sink sees it: its limits, its sentences, its shards.
+
+Limits and codes are those of the API reference of PutRecords, PutRecord, ListShards and DescribeStreamSummary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asyncsink_testing.aws.calls import AwsCall, answered, refused
+from asyncsink_testing.aws.fake import ACCOUNT, INTERNAL_FAILURE, REGION, AwsFake, at_most, data_in, validation_error
+from asyncsink_testing.aws.shards import HASH_KEYS, ShardModel, hash_key_of, sequence_number, sequence_of
+from asyncsink_testing.faults import Fault
+from asyncsink_testing.http_destination import HttpAnswers
+from asyncsink_testing.http_server import Reaction
+
+MAX_RECORDS = 500
+MAX_REQUEST_BYTES = 10 * 1024 * 1024
+MAX_RECORD_BYTES = 1024 * 1024
+MAX_KEY_CHARACTERS = 256
+
+THROTTLED = "ProvisionedThroughputExceededException"
+
+_SHARDS_A_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record that stands in the stream.
+
+    :param after: the sequence number that it was asked to come after, by PutRecord
+    """
+
+    data: bytes
+    partition_key: str
+    explicit_hash_key: str | None
+    shard_id: str
+    sequence_number: str
+    after: str | None = None
+
+
+class KinesisFake(AwsFake):
+    """One stream, which keeps its records in order.
+
+    :param shards: by default one without a limit; ``ShardModel(4)`` throttles as a stream of four does
+    :param max_request_bytes: 10 MiB, or less as the service did before
+    :param max_record_bytes: what ``UpdateMaxRecordSize`` has set
+    """
+
+    service, target, puts = "kinesis", "Kinesis_20131202", frozenset({"PutRecords", "PutRecord"})
+
+    def __init__(
+        self,
+        name: str = "rows",
+        *,
+        shards: ShardModel | None = None,
+        region: str = REGION,
+        secrets: Mapping[str, str] | None = None,
+        max_request_bytes: int = MAX_REQUEST_BYTES,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        super().__init__(name, region, secrets)
+        self.shards = shards or ShardModel(1, None, None)
+        self.max_request_bytes, self.max_record_bytes = max_request_bytes, max_record_bytes
+        self.records: list[StoredRecord] = []
+        """In the order of their sequence numbers."""
+        self.throttled = 0
+        """Records that were refused for want of capacity."""
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:kinesis:{self.region}:{ACCOUNT}:stream/{self.name}"
+
+    def records_in(self, call: AwsCall) -> Sequence[Mapping[str, Any]]:
+        found = call.parameters.get("Records") if call.operation == "PutRecords" else [call.parameters]
+        return found if isinstance(found, list) else []
+
+    # ---- what brings no records ----------------------------------------------------------------------------------
+
+    def describe(self, call: AwsCall) -> Reaction | None:
+        if call.operation == "DescribeStreamSummary":
+            return self._missing(call) or answered({"StreamDescriptionSummary": self._summary()})
+        if call.operation == "ListShards":
+            return self._list_shards(call)
+        return None
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "ConsumerCount": 0,
+            "EncryptionType": "NONE",
+            "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
+            "MaxRecordSizeInKiB": self.max_record_bytes // 1024,
+            "OpenShardCount": len(self.shards.open_shards),
+            "RetentionPeriodHours": 24,
+            "StreamARN": self.arn,
+            "StreamCreationTimestamp": 1_700_000_000.0,
+            "StreamModeDetails": {"StreamMode": "PROVISIONED"},
+            "StreamName": self.name,
+            "StreamStatus": "ACTIVE",
+        }
+
+    def _list_shards(self, call: AwsCall) -> Reaction:
+        token = call.parameters.get("NextToken")
+        named = [each for each in ("StreamName", "StreamARN") if each in call.parameters]
+        if token is not None and named:
+            return refused("InvalidArgumentException", f"NextToken and {named[0]} cannot be provided together.")
+        missing = self._missing(call) if token is None else None
+        if missing is not None:
+            return missing
+        # The token carries the filter of the first page, as the service's does.
+        kind, _, first = (token or f"{_filter_of(call)}:0").partition(":")
+        told = self.shards.open_shards if kind == "AT_LATEST" else list(self.shards.shards.values())
+        start = int(first)
+        end = start + int(call.parameters.get("MaxResults", _SHARDS_A_PAGE))
+        page: dict[str, Any] = {"Shards": [each.described() for each in told[start:end]]}
+        return answered(page | ({"NextToken": f"{kind}:{end}"} if end < len(told) else {}))
+
+    # ---- records -------------------------------------------------------------------------------------------------
+
+    def check(self, call: AwsCall) -> Reaction | None:
+        records = self.records_in(call)
+        if not records:
+            return validation_error("records", "Member must have length greater than or equal to 1")
+        if len(records) > MAX_RECORDS:
+            return validation_error("records", at_most(MAX_RECORDS))
+        broken = next(filter(None, (self._broken(at, each) for at, each in enumerate(records, 1))), None)
+        if broken is not None:
+            return broken
+        if sum(map(_size, records)) > self.max_request_bytes:
+            megabytes = self.max_request_bytes // (1024 * 1024)
+            return refused("InvalidArgumentException", f"Records size exceeds {megabytes} MB limit")
+        return self._missing(call) or self._wrong_order(call)
+
+    def _broken(self, position: int, record: Mapping[str, Any]) -> Reaction | None:
+        """What is wrong with the record at this position, from 1 as AWS counts."""
+        key, hash_key = record.get("PartitionKey"), record.get("ExplicitHashKey")
+        where = f"records.{position}.member"
+        if not isinstance(key, str) or not key:
+            return validation_error(f"{where}.partitionKey", "Member must have length greater than or equal to 1")
+        if len(key) > MAX_KEY_CHARACTERS:
+            return validation_error(f"{where}.partitionKey", at_most(MAX_KEY_CHARACTERS))
+        if _size(record) > self.max_record_bytes:
+            return validation_error(f"{where}.data", at_most(self.max_record_bytes))
+        if hash_key is not None and not (str(hash_key).isdigit() and int(hash_key) < HASH_KEYS):
+            return refused(
+                "InvalidArgumentException",
+                "Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was "
+                f"{hash_key}",
+            )
+        return None
+
+    def _missing(self, call: AwsCall) -> Reaction | None:
+        name, arn = call.parameters.get("StreamName"), call.parameters.get("StreamARN")
+        if name is None and arn is None:
+            return refused("InvalidArgumentException", "Missing StreamName or StreamARN.")
+        if name in (None, self.name) and arn in (None, self.arn):
+            return None
+        wrong = name if name not in (None, self.name) else str(arn).rpartition("/")[2]
+        return refused("ResourceNotFoundException", f"Stream {wrong} under account {ACCOUNT} not found.")
+
+    def _wrong_order(self, call: AwsCall) -> Reaction | None:
+        """PutRecord comes after a record that is there."""
+        after = call.parameters.get("SequenceNumberForOrdering")
+        if after is None:
+            return None
+        number = sequence_of(str(after))
+        if number is not None and number <= self.shards.sequence:
+            return None
+        return refused(
+            "InvalidArgumentException",
+            f"ExclusiveMinimumSequenceNumber {after} used in PutRecord on stream {self.name} under account {ACCOUNT} "
+            "is invalid.",
+        )
+
+    def overloaded(self, call: AwsCall) -> Mapping[int, Fault]:
+        refused_at = [at for at, each in enumerate(self.records_in(call)) if not self.shards.take(*_cost(each))]
+        self.throttled += len(refused_at)
+        return dict.fromkeys(refused_at, Fault.PARTLY_THROTTLED)
+
+    def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
+        results = list(self._stored(call, failed))
+        if call.operation == "PutRecords":
+            return answered({"FailedRecordCount": len(failed), "Records": results})
+        [result] = results
+        if "ErrorCode" not in result:
+            return answered(result)
+        return refused(result["ErrorCode"], result["ErrorMessage"], 400 if result["ErrorCode"] == THROTTLED else 500)
+
+    def _stored(self, call: AwsCall, failed: Mapping[int, Fault]) -> Iterator[dict[str, str]]:
+        after = call.parameters.get("SequenceNumberForOrdering")
+        for at, each in enumerate(self.records_in(call)):
+            key, hash_key = each["PartitionKey"], each.get("ExplicitHashKey")
+            shard = self.shards.shard_of(hash_key_of(key, hash_key))
+            if at in failed:
+                yield self._error(failed[at], shard.id)
+                continue
+            number = sequence_number(self.shards.next_sequence())
+            self.records.append(StoredRecord(data_in(each), key, hash_key, shard.id, number, after))
+            yield {"SequenceNumber": number, "ShardId": shard.id}
+
+    def _error(self, fault: Fault, shard_id: str) -> dict[str, str]:
+        if fault is Fault.PARTLY_FAILED:
+            return {"ErrorCode": INTERNAL_FAILURE, "ErrorMessage": "Internal Service Failure"}
+        return {"ErrorCode": THROTTLED, "ErrorMessage": self._rate_exceeded(shard_id)}
+
+    def _rate_exceeded(self, shard_id: str) -> str:
+        return f"Rate exceeded for shard {shard_id} in stream {self.name} under account {ACCOUNT}."
+
+    def faults(self) -> HttpAnswers:
+        user = f"arn:aws:sts::{ACCOUNT}:assumed-role/writer/spark"
+        return HttpAnswers(
+            throttled=refused(THROTTLED, self._rate_exceeded("shardId-000000000000")),
+            refused=refused(INTERNAL_FAILURE, "Internal Service Failure", 500),
+            rejected=validation_error("records.1.member.data", at_most(self.max_record_bytes)),
+            fatal=refused(
+                "AccessDeniedException",
+                f"User: {user} is not authorized to perform: kinesis:PutRecords on resource: {self.arn} because no "
+                "identity-based policy allows the kinesis:PutRecords action",
+            ),
+        )
+
+
+def _filter_of(call: AwsCall) -> str:
+    wanted = call.parameters.get("ShardFilter", {})
+    return str(wanted.get("Type", "ALL"))
+
+
+def _size(record: Mapping[str, Any]) -> int:
+    """The key's bytes count as well."""
+    return len(data_in(record)) + len(str(record.get("PartitionKey", "")).encode())
+
+
+def _cost(record: Mapping[str, Any]) -> tuple[int, int]:
+    return hash_key_of(record["PartitionKey"], record.get("ExplicitHashKey")), _size(record)
