@@ -1,0 +1,100 @@
+"""The credentials of one client, looked for anew when the service says that they have expired."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import anyio
+from aiobotocore.credentials import AioCredentials
+from botocore.exceptions import NoCredentialsError
+
+from asyncsink.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from aiobotocore.client import AioBaseClient
+    from botocore.credentials import ReadOnlyCredentials
+
+EXPIRED_CODES: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
+"""What services answer to a request whose session token has expired."""
+
+_GENERATION: Final = "asyncsink.credentials"
+"""Where a call's context keeps which credentials it was signed with."""
+
+_log = logging.getLogger(__name__)
+
+
+class Credentials(Protocol):
+    """What botocore's signer asks for: both its own credentials and ours."""
+
+    async def get_frozen_credentials(self) -> ReadOnlyCredentials: ...
+
+
+Loader = Callable[[], Awaitable[Credentials | None]]
+"""Looks for credentials from the beginning; None where there are none."""
+
+
+class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore has no annotations
+    """Credentials that are loaded when the first request is signed, and loaded again after :meth:`expire`.
+
+    What is loaded renews itself by its own clock; a service's says the last word. Files and environment are read
+    again then, so that keys rotated there are found.
+    """
+
+    def __init__(self, load: Loader) -> None:
+        super().__init__("", "", method="asyncsink")  # the signer asks for the frozen ones
+        self.generation = 0
+        """Counts how often credentials have been looked for."""
+        self._load = load
+        self._lock = anyio.Lock()
+        self._loaded: Credentials | None = None
+        self._expired: ReadOnlyCredentials | None = None
+        self._last: ReadOnlyCredentials | None = None
+
+    async def get_frozen_credentials(self) -> ReadOnlyCredentials:
+        """The keys to sign a request with, now.
+
+        :raises NoCredentialsError: there are none
+        :raises ConfigurationError: the same keys are found again after they have expired
+        """
+        loaded = self._loaded or await self._look()
+        keys = await loaded.get_frozen_credentials()
+        if self._expired is not None and keys == self._expired:
+            self._loaded = None
+            raise ConfigurationError(
+                f"AWS says that the credentials have expired, and the same are found again (access key "
+                f"{keys.access_key!r}); give new ones, or a profile or a role that is renewed"
+            )
+        self._last = keys
+        return keys
+
+    def expire(self, generation: int) -> None:
+        """Forget the credentials, unless others than those of `generation` have been loaded meanwhile."""
+        if generation == self.generation and self._loaded is not None:
+            _log.info("credentials have expired by the service's clock; looking for new ones")
+            self._loaded, self._expired = None, self._last
+
+    async def _look(self) -> Credentials:
+        async with self._lock:
+            if self._loaded is None:
+                found = await self._load()
+                if found is None:
+                    raise NoCredentialsError
+                self._loaded = found
+                self.generation += 1
+            return self._loaded
+
+
+def renew_when_expired(client: AioBaseClient, credentials: CurrentCredentials) -> None:
+    """Have the `credentials` looked for anew as soon as an answer to the `client` says that they have expired."""
+
+    def note(request: Any, **_: Any) -> None:
+        request.context[_GENERATION] = credentials.generation
+
+    def look(parsed: Mapping[str, Any], context: Mapping[str, Any], **_: Any) -> None:
+        if parsed.get("Error", {}).get("Code") in EXPIRED_CODES:
+            credentials.expire(context.get(_GENERATION, 0))
+
+    client.meta.events.register("before-sign", note)
+    client.meta.events.register("after-call", look)

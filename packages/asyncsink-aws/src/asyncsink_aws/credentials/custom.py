@@ -1,0 +1,98 @@
+"""A user's own source of credentials, named by its import path and loaded where the writer runs."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+from botocore.exceptions import CredentialRetrievalError
+
+from asyncsink.errors import ConfigurationError
+from asyncsink.plugins import load_object
+from asyncsink_aws.credentials.keys import AwsKeys
+from asyncsink_aws.credentials.renewed import RenewedCredentials
+
+LOAD_TIMEOUT_S: Final = 30.0
+"""How long a source may take."""
+
+
+def custom_credentials(path: str, timeout_s: float = LOAD_TIMEOUT_S) -> Callable[[], RenewedCredentials]:
+    """What makes credentials by the source that the option ``customCredentials`` names.
+
+    It names a class that needs no arguments, or an instance, with a method ``load()``, async or not, which returns
+    :class:`~asyncsink_aws.AwsKeys` or a tuple of the same. It is called again ahead of the expiry. One that is not
+    async runs in a thread, which is left alone if it does not return in time.
+
+    :raises ConfigurationError: the path does not load, or names something else
+    """
+    try:
+        found = load_object(path)
+    except ConfigurationError as error:
+        remedy = "install or mend it where the writers run, which is on the workers under Spark"
+        raise ConfigurationError(f"option 'customCredentials': {error}; {remedy}") from (error.__cause__ or error)
+    source = _instance(path, found) if isinstance(found, type) else found
+    if not callable(getattr(source, "load", None)):
+        raise ConfigurationError(f"option 'customCredentials' = {path!r} names nothing that has a method load()")
+    return lambda: RenewedCredentials(partial(_fetch, path, source.load, timeout_s), f"custom credentials {path}")
+
+
+def _instance(path: str, found: type) -> Any:
+    try:
+        return found()
+    except Exception as error:
+        raise ConfigurationError(
+            f"option 'customCredentials' = {path!r} cannot be made without arguments: {type(error).__name__}"
+        ) from error
+
+
+async def _fetch(path: str, load: Callable[[], Any], timeout_s: float) -> AwsKeys:
+    try:
+        with anyio.fail_after(timeout_s):
+            returned = await _call(load)
+    except TimeoutError as error:
+        raise CredentialRetrievalError(
+            provider=path, error_msg=f"load() has not returned within {timeout_s:g} s, or has timed out by itself"
+        ) from error
+    except Exception as error:
+        # Not its message: it may quote what it was about.
+        raise CredentialRetrievalError(provider=path, error_msg=f"load() raised {type(error).__name__}") from error
+    return _checked(path, returned)
+
+
+async def _call(load: Callable[[], Any]) -> Any:
+    if inspect.iscoroutinefunction(load):
+        return await load()
+    returned = await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _checked(path: str, returned: Any) -> AwsKeys:
+    rule = _broken_rule(returned)
+    if rule is not None:
+        raise ConfigurationError(
+            f"option 'customCredentials' = {path!r}: load() returned {rule}; it must return AwsKeys(access_key_id, "
+            "secret_access_key, session_token or None, expires_at or None), or a tuple of the same"
+        )
+    return AwsKeys(*returned)
+
+
+def _broken_rule(returned: Any) -> str | None:
+    """What is wrong, without any of the values."""
+    if not isinstance(returned, tuple) or not 2 <= len(returned) <= 4:
+        return f"a {type(returned).__name__}"
+    key, secret, token, expires_at = (*returned, None, None)[:4]
+    if not all(isinstance(each, str) and each for each in (key, secret)):
+        return "a key or a secret that is no string, or empty"
+    if not isinstance(token, str | None):
+        return f"a session token of type {type(token).__name__}"
+    if isinstance(expires_at, datetime):
+        return "a time of expiry without a time zone" if expires_at.tzinfo is None else None
+    if isinstance(expires_at, bool) or not isinstance(expires_at, int | float | None):
+        return f"a time of expiry of type {type(expires_at).__name__}"
+    return "a time of expiry that is no number" if expires_at is not None and math.isnan(expires_at) else None

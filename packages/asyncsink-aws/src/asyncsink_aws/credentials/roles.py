@@ -1,0 +1,114 @@
+"""Credentials of roles: assumed with other credentials, one after the other, or with a web identity's token."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from botocore import UNSIGNED
+from botocore.exceptions import CredentialRetrievalError
+
+from asyncsink.errors import ConfigurationError
+from asyncsink_aws.client_config import nested_config
+from asyncsink_aws.credentials.keys import AwsKeys
+from asyncsink_aws.credentials.renewed import RenewedCredentials
+from asyncsink_aws.sessions import session_for, verification, warm_up
+
+if TYPE_CHECKING:
+    from aiobotocore.config import AioConfig
+
+    from asyncsink_aws.credentials.current import Credentials
+    from asyncsink_aws.options import AwsOptions
+
+SESSION_NAME: Final = "asyncsink"
+
+
+def assumed_role(options: AwsOptions, region: str, source: Credentials, roles: Sequence[str]) -> Credentials:
+    """Credentials of the last of `roles`, each assumed with the one before, the first one with `source`.
+
+    Each link renews itself, and before it is used renews what it is assumed with: a session by one role to another
+    lasts an hour at most, whatever the roles allow.
+    """
+    for place, role in enumerate(roles, 1):
+        external_id = options.role_external_id if place == len(roles) else None
+        fetch = partial(_assume, options, region, source, role, external_id)
+        source = RenewedCredentials(fetch, f"assumed role {role}")
+    return source
+
+
+def assumed_web_identity(options: AwsOptions, region: str) -> Credentials:
+    """Credentials of the options' roles, the first of them by a token, whose file is read for each renewal.
+
+    Without roles in the options, token and role are those of the environment, as Kubernetes sets them.
+
+    :raises ConfigurationError: neither options nor environment name a role and a file
+    """
+    path = options.web_identity_token_file or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
+    roles = options.roles or tuple(filter(None, [os.environ.get("AWS_ROLE_ARN")]))
+    if not path or not roles:
+        missing = (
+            "a role: give 'roleArn', or set AWS_ROLE_ARN"
+            if path
+            else ("a token: give 'webIdentityTokenFile', or set AWS_WEB_IDENTITY_TOKEN_FILE")
+        )
+        raise ConfigurationError(
+            f"option 'credentialsProvider' = 'web_identity_token' finds no {missing} where tasks run"
+        )
+    first = RenewedCredentials(
+        partial(_assume_with_token, options, region, path, roles[0]), f"web identity as {roles[0]}"
+    )
+    return assumed_role(options, region, first, roles[1:])
+
+
+async def _assume(options: AwsOptions, region: str, source: Credentials, role: str, external_id: str | None) -> AwsKeys:
+    keys = await source.get_frozen_credentials()
+    signing = {
+        "aws_access_key_id": keys.access_key,
+        "aws_secret_access_key": keys.secret_key,
+        "aws_session_token": keys.token,
+    }
+    request = _request(options, role)
+    if external_id is not None:
+        request["ExternalId"] = external_id
+    return await _ask(options, region, "assume_role", request, nested_config(options), signing)
+
+
+async def _assume_with_token(options: AwsOptions, region: str, path: str, role: str) -> AwsKeys:
+    try:
+        token = (await anyio.Path(path).read_text()).strip()
+    except OSError as error:
+        raise CredentialRetrievalError(
+            provider=f"web identity as {role}",
+            error_msg=f"the token's file {path!r} cannot be read: {error.strerror}; it must be there where tasks run",
+        ) from error
+    request = {**_request(options, role), "WebIdentityToken": token}
+    return await _ask(options, region, "assume_role_with_web_identity", request, nested_config(options, UNSIGNED), {})
+
+
+def _request(options: AwsOptions, role: str) -> dict[str, str]:
+    return {"RoleArn": role, "RoleSessionName": options.role_session_name or SESSION_NAME}
+
+
+async def _ask(
+    options: AwsOptions,
+    region: str,
+    operation: str,
+    request: Mapping[str, str],
+    config: AioConfig,
+    signing: Mapping[str, Any],
+) -> AwsKeys:
+    await anyio.to_thread.run_sync(warm_up, "sts")
+    made = session_for(options).create_client(
+        "sts",
+        region_name=region,
+        endpoint_url=options.sts_endpoint,
+        verify=verification(options),
+        config=config,
+        **signing,
+    )
+    async with made as client:
+        found = (await getattr(client, operation)(**request))["Credentials"]
+    return AwsKeys(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"], found["Expiration"])

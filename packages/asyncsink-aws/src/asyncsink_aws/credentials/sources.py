@@ -1,0 +1,98 @@
+"""Where credentials come from, by the options."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from aiobotocore.credentials import AioCredentials, AioEnvProvider
+from botocore.exceptions import ProfileNotFound
+
+from asyncsink.errors import ConfigurationError
+from asyncsink_aws.credentials.current import Credentials, Loader
+from asyncsink_aws.credentials.custom import custom_credentials
+from asyncsink_aws.credentials.roles import assumed_role, assumed_web_identity
+from asyncsink_aws.regions import no_such_profile
+from asyncsink_aws.sessions import session_for
+
+if TYPE_CHECKING:
+    from aiobotocore.session import AioSession
+
+    from asyncsink_aws.options import AwsOptions
+
+
+def loader_of(options: AwsOptions, region: str) -> Loader:
+    """What looks for the credentials that the options describe; the region is that of the token service.
+
+    :raises ConfigurationError: the profile or the import path that they name does not exist
+    """
+    if options.profile is not None:
+        _checked_profile(options)
+    if options.provider == "custom":
+        custom = custom_credentials(options.custom_credentials or "")
+
+        async def renewed() -> Credentials:
+            return custom()
+
+        return renewed
+
+    async def load() -> Credentials | None:
+        return await _load(options, region)
+
+    return load
+
+
+async def _load(options: AwsOptions, region: str) -> Credentials | None:
+    match options.provider:
+        case "basic":
+            return _basic(options)
+        case "env_var":
+            return await _environment()
+        case "assume_role":
+            source = _basic(options) if options.access_key_id is not None else await _chain(options)
+            return None if source is None else assumed_role(options, region, source, options.roles)
+        case "web_identity_token":
+            return assumed_web_identity(options, region)
+        case _:
+            return await _chain(options)
+
+
+def _basic(options: AwsOptions) -> Credentials:
+    basic: Credentials = AioCredentials(
+        options.access_key_id, options.secret_access_key, options.session_token, method="basic"
+    )
+    return basic
+
+
+async def _environment() -> Credentials:
+    found: Credentials | None = await AioEnvProvider().load() if "AWS_ACCESS_KEY_ID" in os.environ else None
+    if found is None:
+        raise ConfigurationError(
+            "option 'credentialsProvider' = 'env_var', and AWS_ACCESS_KEY_ID is not set where tasks run, which is on "
+            "every worker under Spark; set it there with AWS_SECRET_ACCESS_KEY, or leave the option out"
+        )
+    return found
+
+
+async def _chain(options: AwsOptions) -> Credentials | None:
+    """botocore's chain; with a profile without the environment."""
+    # Files are read when a session first looks into its configuration.
+    session = await anyio.to_thread.run_sync(_configured, options)
+    found: Credentials | None = await session.get_component("credential_provider").load_credentials()
+    return found
+
+
+def _configured(options: AwsOptions) -> AioSession:
+    # As a variable of the session a profile takes precedence over keys of the environment.
+    profile = options.profile or ("default" if options.profile_path is not None else None)
+    session = session_for(options, profile=profile)
+    try:
+        session.get_scoped_config()
+    except ProfileNotFound as error:
+        raise no_such_profile(options, error) from error
+    return session
+
+
+def _checked_profile(options: AwsOptions) -> None:
+    _configured(options)
