@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from asyncsink.config import MiB, AsyncSinkWriterConfig
+from asyncsink.config import AsyncSinkWriterConfig, MiB
 from asyncsink.limits import RateLimit
 
 RECORDS_PER_S: Final = 1_000
@@ -28,6 +28,4 @@ def per_shard(defaults: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
 
 def aggregated(defaults: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
     """The limits of a writer with ``aggregation=kpl``, whose entries are rows: many of them make one record."""
-    return replace(
-        per_shard(defaults), rate_limit=AGGREGATED, max_batch_size=10_000, max_buffered_requests=100_000
-    )
+    return replace(per_shard(defaults), rate_limit=AGGREGATED, max_batch_size=10_000, max_buffered_requests=100_000)

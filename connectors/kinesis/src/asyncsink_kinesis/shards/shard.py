@@ -35,9 +35,8 @@ async def open_shards(list_shards: ListShards, stream: Mapping[str, str]) -> lis
         found.extend(_shard(each) for each in page["Shards"] if _is_open(each))
         if not page.get("NextToken"):
             return sorted(found, key=lambda each: each.start)
-        # With a token the service refuses the stream's name; the ARN it takes, and some endpoints are found by it.
-        named = {name: value for name, value in stream.items() if name == "StreamARN"}
-        page = await list_shards(**named, NextToken=page["NextToken"])
+        # The service refuses a token beside the stream that it stands for.
+        page = await list_shards(NextToken=page["NextToken"])
 
 
 def _is_open(described: Mapping[str, Any]) -> bool:
