@@ -24,5 +24,6 @@ def test_a_token_is_given_without_the_stream_that_it_stands_for() -> None:
     anyio.run(lambda: open_shards(pages, {"StreamARN": "arn:aws:kinesis:eu-west-1:1:stream/orders"}))
 
     first, second = pages.asked
-    assert first["StreamARN"] and first["ShardFilter"] == {"Type": "AT_LATEST"}
+    assert first["StreamARN"]
+    assert first["ShardFilter"] == {"Type": "AT_LATEST"}
     assert second == {"NextToken": "page 1"}

@@ -1,0 +1,1 @@
+"""Many rows in one record, in the frames of Amazon's Kinesis Producer Library (KPL)."""

@@ -1,0 +1,37 @@
+"""What a row costs in a frame, before it is known which rows share one."""
+
+from __future__ import annotations
+
+from asyncsink.config import MiB
+from asyncsink_kinesis.aggregation.frame import FRAME_BYTES
+
+MAX_FRAMES = 500
+"""Records a PutRecords request may hold."""
+MAX_KEY_BYTES = 4 * 256
+"""Bytes of the longest partition key, which a frame has beside its data."""
+MAX_ROW_BYTES = 9 * MiB + MiB // 2
+"""Bytes of the rows of a request: 500 frames add less than the half MiB up to the service's 10 MiB."""
+
+_SMALL = 16_000
+
+
+def row_size(data: int, key: int, explicit: int = 0) -> int:
+    """The most bytes that a row adds to a frame: data, keys, and the tags, indices and lengths around them.
+
+    A partition key is counted for each row, though a frame holds it once: how many rows share it is known only when
+    the frame is made.
+
+    :param data: bytes of the payload
+    :param key: bytes of the partition key
+    :param explicit: bytes of the explicit hash key, 0 without one
+    """
+    tags = 13 if data < _SMALL else 17
+    return data + key + tags + (explicit + 6 if explicit else 0)
+
+
+def least_frame_bytes(max_batch_size_in_bytes: int) -> int:
+    """The smallest limit of a frame with which no request needs more than 500.
+
+    Two frames that follow one another hold more than one such limit together, or their rows were one frame.
+    """
+    return -(-max_batch_size_in_bytes * 2 // (MAX_FRAMES - 4)) + FRAME_BYTES
