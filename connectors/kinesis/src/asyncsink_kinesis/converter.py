@@ -81,7 +81,9 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
         names = {name.lower(): name for name in batch.schema.names}
         hash_name = names.get(HASH_KEY_COLUMN.lower())
         hash_keys = None if hash_name is None else columns.hash_keys_of_column(batch, hash_name)
-        return columns.records_block(data, self._keys(batch, names.get(KEY_COLUMN.lower()), context.sequence), hash_keys)
+        return columns.records_block(
+            data, self._keys(batch, names.get(KEY_COLUMN.lower()), context.sequence), hash_keys
+        )
 
     def _keys(self, batch: pa.RecordBatch, name: str | None, sequence: int) -> Any:
         from asyncsink_kinesis import columns

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import Alias, folded, option
-from asyncsink_aws.arn import StreamName, parse_stream
+from asyncsink_aws.arn import StreamName, agreed_region, parse_stream
 from asyncsink_aws.options import AwsOptions
 
 RANDOM, FIXED = "random", "fixed"
@@ -33,13 +33,6 @@ class KinesisOptions(AwsOptions):
 
     lent: ClassVar[Mapping[str, Alias]] = {
         **AwsOptions.lent,
-        "region": Alias("kinesis.region"),
-        "endpoint": Alias("kinesis.endpointUrl"),
-        "roleArn": Alias("kinesis.stsRoleArn"),
-        "roleSessionName": Alias("kinesis.stsSessionName"),
-        "stsEndpoint": Alias("kinesis.stsEndpointUrl"),
-        "accessKeyId": Alias("kinesis.awsAccessKeyId"),
-        "secretAccessKey": Alias("kinesis.awsSecretKey"),
         "maxTimeInBuffer": Alias("kinesis.sink.recordMaxBufferedTimeMs", unit="ms"),
         "maxInFlightRequests": Alias("kinesis.sink.maxConnections"),
     }
@@ -116,10 +109,9 @@ class KinesisOptions(AwsOptions):
         return parse_stream(self.stream_name or self.stream_arn or "", "kinesis")
 
     @property
-    def shown_stream(self) -> str:
-        """The stream as messages name it."""
-        stream = self.stream
-        return stream.name or str(stream.arn)
+    def default_region(self) -> str | None:
+        """The region of the option, else that of the stream's ARN."""
+        return agreed_region(self.stream, self.region)
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -128,20 +120,13 @@ class KinesisOptions(AwsOptions):
             return ()
         return tuple(name.strip() for name in self.partition_key.split(","))
 
-    def in_region(self, region: str | None) -> Self:
-        """These options with `region` in place of none."""
-        return self if self.region is not None or region is None else replace(self, region=region)
-
     def _check_arn(self) -> None:
         stream = self.stream
         if self.stream_arn is not None and stream.arn is None:
             raise ConfigurationError(
                 f"option 'streamArn' = {self.stream_arn!r} is no ARN; give a name as option 'streamName'"
             )
-        if stream.arn is not None and None not in (self.region, stream.region) and self.region != stream.region:
-            raise ConfigurationError(
-                f"option 'region' = {self.region!r} is another than that of the stream {stream.arn!r}; leave it out"
-            )
+        agreed_region(stream, self.region)
 
     def _check_key(self) -> None:
         said = self.partition_key.strip()

@@ -52,7 +52,7 @@ def check_hash_key(text: Any, name: str) -> str:
     """
     if isinstance(text, Decimal | int) and not isinstance(text, bool):
         text = format(text, "f") if isinstance(text, Decimal) else str(text)
-    if not isinstance(text, str) or not _HASH_KEY.match(text) or is_beyond(text):
+    if not isinstance(text, str) or not _HASH_KEY.fullmatch(text) or is_beyond(text):
         raise ValueError(hash_key_error(name))
     return text
 

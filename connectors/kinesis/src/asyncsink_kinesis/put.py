@@ -1,0 +1,30 @@
+"""One PutRecords request: its body, its sending, and what its answer says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncsink.request import RequestEntries, RequestResult
+from asyncsink_aws.ready_bodies import ReadyBody
+from asyncsink_aws.request_errors import as_request_error
+from asyncsink_kinesis.entry import KinesisEntry
+from asyncsink_kinesis.wire import plain_records, ready_body, result_of, stream_parameters
+
+if TYPE_CHECKING:
+    from asyncsink_kinesis.client import KinesisClient
+    from asyncsink_kinesis.options import KinesisOptions
+
+
+async def put_records(
+    entries: RequestEntries[KinesisEntry], client: KinesisClient, options: KinesisOptions
+) -> RequestResult:
+    """Send the entries as they are, one record each.
+
+    :raises RequestError: the service refused the request, or its answer cannot be read
+    :raises OSError: the outcome is unknown; so does TimeoutError
+    """
+    stream, block = stream_parameters(options.stream), entries.block
+    records: Any = ReadyBody.of(ready_body(stream, block)) if client.ready_bodies else plain_records(block)
+    with as_request_error("kinesis", "PutRecords", options):
+        answer = await client.aws.put_records(**stream, Records=records)
+    return result_of(answer, len(entries))

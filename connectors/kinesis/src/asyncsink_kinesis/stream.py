@@ -1,0 +1,107 @@
+"""What a stream says of itself when a writer begins: whether it is there, and how large its records may be."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+
+from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
+from asyncsink.failures import FailureKind
+from asyncsink_aws.request_errors import as_request_error
+from asyncsink_kinesis.errors import ACCESS_DENIED, ERRORS, NO_SUCH_STREAM
+
+if TYPE_CHECKING:
+    from aiobotocore.client import AioBaseClient
+
+    from asyncsink_kinesis.options import KinesisOptions
+
+logger = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 10.0
+"""Time for an answer that a writer can do without."""
+POLL_S = 1.0
+"""Time between two looks at a stream that is being made; the service answers 20 a second for the whole account."""
+
+_USABLE = frozenset({"ACTIVE", "UPDATING"})
+
+
+class StreamDescription(NamedTuple):
+    """What DescribeStreamSummary says; None where it does not say, or was not allowed to.
+
+    :ivar mode: ``PROVISIONED`` or ``ON_DEMAND``
+    """
+
+    max_record_size_in_bytes: int | None = None
+    mode: str | None = None
+    open_shards: int | None = None
+
+
+async def describe(
+    client: AioBaseClient, options: KinesisOptions, wait_s: float, poll_s: float = POLL_S
+) -> StreamDescription:
+    """The stream, once it can be written to. Without permission, or without an answer, it stays unknown.
+
+    :param wait_s: how long to wait for a stream that is being made
+    :raises FatalRequestError: there is no such stream, it is being deleted, or the sender is not known
+    :raises DestinationUnavailableError: it is still being made after `wait_s`
+    """
+    with anyio.move_on_after(wait_s):
+        while True:
+            summary = await _summary(client, options)
+            status = summary.get("StreamStatus", "ACTIVE")
+            if status == "DELETING":
+                raise FatalRequestError(f"{_named(client, options)} is being deleted. {ERRORS.remedy(NO_SUCH_STREAM)}")
+            if status in _USABLE:
+                return _description(summary)
+            logger.info("%s is in the state %s; waiting for it", _named(client, options), status)
+            await anyio.sleep(poll_s)
+    raise DestinationUnavailableError(
+        f"{_named(client, options)} cannot be written to after {wait_s:g} s: it is still being made; try again later, "
+        "or raise retry.timeout"
+    )
+
+
+async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[str, Any]:
+    """The stream's summary; empty where there is none to be had and a writer may still work."""
+    from asyncsink_kinesis.wire import stream_parameters
+
+    try:
+        with anyio.fail_after(ANSWER_TIMEOUT_S), as_request_error("kinesis", "DescribeStreamSummary", options):
+            answer = await client.describe_stream_summary(**stream_parameters(options.stream))
+    except RequestError as error:
+        if error.code != ACCESS_DENIED and ERRORS.kind_of(error.code) is FailureKind.FATAL:
+            raise FatalRequestError(
+                f"{_named(client, options)} cannot be written to: {str(error).rstrip('.')}. {ERRORS.remedy(error.code)}"
+            ) from error
+        _log_unknown(client, options, error)
+        return {}
+    except (OSError, TimeoutError) as error:
+        _log_unknown(client, options, error)
+        return {}
+    summary: Mapping[str, Any] = answer["StreamDescriptionSummary"]
+    return summary
+
+
+def _log_unknown(client: AioBaseClient, options: KinesisOptions, error: Exception) -> None:
+    logger.info(
+        "%s was not described (%s), so records of more than 1 MiB are refused unless maxRecordSizeInBytes is raised; "
+        "allow kinesis:DescribeStreamSummary to have its limit read",
+        _named(client, options),
+        error,
+    )
+
+
+def _named(client: AioBaseClient, options: KinesisOptions) -> str:
+    return f"stream {options.stream.short_name!r} in region {client.meta.region_name!r}"
+
+
+def _description(summary: Mapping[str, Any]) -> StreamDescription:
+    limit_in_kib = summary.get("MaxRecordSizeInKiB")
+    return StreamDescription(
+        max_record_size_in_bytes=None if limit_in_kib is None else int(limit_in_kib) * 1024,
+        mode=(summary.get("StreamModeDetails") or {}).get("StreamMode"),
+        open_shards=summary.get("OpenShardCount"),
+    )
