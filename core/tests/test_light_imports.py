@@ -19,6 +19,7 @@ HEAVY = {"aiobotocore", "aiokafka", "httpx", "numpy", "pandas", "pyarrow", "pysp
         "import asyncsink.plugins; asyncsink.plugins.available()",
         "import asyncsink.plugins as p; [p.connector_info(each.name) for each in p.available()]",
         "import asyncsink.cli",
+        "import asyncsink.json_schema, asyncsink.json_text",
     ],
 )
 def test_nothing_heavy_is_imported_by(program: str) -> None:

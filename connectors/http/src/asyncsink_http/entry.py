@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,8 @@ from asyncsink.blocks import ListBlock
 from asyncsink.context import InitContext, Schema, WriteContext, idempotency_prefix
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import SchemaError
-from asyncsink_http.json_text import encode_row
+from asyncsink.json_schema import check_json_types
+from asyncsink.json_text import encode_row
 from asyncsink_http.options import Body
 
 if TYPE_CHECKING:
@@ -35,17 +35,6 @@ HttpEntry = bytes | KeyedEntry
 PAYLOAD_COLUMNS = ("body", "value")
 """A column of one of these names is the whole payload."""
 
-_TYPES = frozenset(
-    {"void", "null", "string", "char", "varchar", "binary", "boolean", "date", "time", "array", "map", "struct"}
-    | {"byte", "tinyint", "short", "smallint", "int", "integer", "long", "bigint", "float", "real", "double", "decimal"}
-    | {"timestamp", "timestamp_ltz", "timestamp_ntz"}
-)
-_KEY_TYPES = _TYPES - {"binary", "array", "map", "struct", "void", "null"}
-# A type's name in Spark's short form; the name of a struct's field is followed by a colon and does not match.
-_TYPE_NAME = re.compile(r"(?:^|[<,:])([^<>,:()]+)(?=$|[<>,(])")
-_QUOTED_NAME = re.compile(r"`(?:[^`]|``)*`")
-_MAP_KEY = re.compile(r"(?:^|[<,:])map<([^<>,:()]+)")
-
 
 class HttpConverter(ElementConverter[Any, HttpEntry]):
     """Makes entries of rows, or of payloads that are ready.
@@ -60,7 +49,7 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
     def __init__(self, schema: Schema | None, body: Body, overhead: int) -> None:
         self._payload = None if schema is None else _payload_column(schema)
         if schema is not None and self._payload is None:
-            _check_types(schema)
+            check_json_types(schema)
         self._body = body
         self._overhead = overhead
         self._prefix: str | None = None
@@ -79,13 +68,13 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
 
     def apply_batch(self, batch: pa.RecordBatch, context: WriteContext) -> ListBlock[HttpEntry]:
         """Convert all rows of an Arrow batch at once; raises as :meth:`apply` does, for the batch as a whole."""
-        from asyncsink_http import columns
+        from asyncsink.arrow import json_rows
 
         payloads: list[bytes]
         if self._payload is None:
-            payloads = columns.rows_as_json(batch)
+            payloads = json_rows.rows_as_json(batch)
         else:
-            payloads = [self._checked(value) for value in columns.payloads(batch, self._payload)]
+            payloads = [self._checked(value) for value in json_rows.payloads(batch, self._payload)]
         sizes = [len(payload) + self._overhead for payload in payloads]
         entries: Sequence[HttpEntry] = payloads
         if self._body == "single":
@@ -143,22 +132,3 @@ def _payload_column(schema: Schema) -> str | None:
             f"{column.name!r} alone, or rename it to send the whole row as JSON"
         )
     return column.name
-
-
-def _check_types(schema: Schema) -> None:
-    for column in schema.columns:
-        # A struct's field may be called anything; names with a type's punctuation come quoted.
-        kind = _QUOTED_NAME.sub("_", column.type)
-        names = [name.strip() for name in _TYPE_NAME.findall(kind)]
-        unknown = [name for name in names if name not in _TYPES]
-        if unknown or not names:
-            raise SchemaError(
-                f"column {column.name!r} is of type {column.type}; {(unknown or [column.type])[0]} has no form in "
-                "JSON: cast it to string, or drop it"
-            )
-        for key in _MAP_KEY.findall(kind):
-            if key.strip() not in _KEY_TYPES:
-                raise SchemaError(
-                    f"column {column.name!r} is of type {column.type}; the key of a map must be a string, number, "
-                    f"boolean, date or timestamp to become a name in JSON, and is {key.strip()}"
-                )

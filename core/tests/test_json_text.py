@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asyncsink_http.json_text import encode_row, encode_value
+from asyncsink.json_text import encode_row, encode_value
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """JSON of whole Arrow columns: every row of a batch at once, and no Python object for a value.
 
 Each function makes the JSON of a column's values as a large_string column that is null where the value is null. They
-are the JSON values that :mod:`asyncsink_http.json_text` writes, though a float may be spelt otherwise (``0.00001`` for
+are the JSON values that :mod:`asyncsink.json_text` writes, though a float may be spelt otherwise (``0.00001`` for
 ``1e-05``). The types tell more here: a map is an object, even an empty one, and a float32 has no more digits than it
 needs.
 """
@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from asyncsink.arrow import normalise
-from asyncsink_http.calendar_text import day_text, moment_text
+from asyncsink.arrow.normalise import normalise
+from asyncsink.calendar_text import day_text, moment_text
 
 _TEXT = pa.large_string()
 _SPECIAL = r'["\\\x00-\x1f]'
