@@ -57,7 +57,8 @@ def register(client: AioBaseClient, service: str, operation: str, decode_answer:
     """Let calls of one operation take a :class:`ReadyBody` for ``Records``; calls with a list stay as they are.
 
     ``await client.put_records(StreamName="s", Records=ReadyBody.of(body))``: the other parameters decide about the
-    endpoint, and must be in `body` as well.
+    endpoint, and must be in `body` as well. The client is one with ``parameter_validation=False``: botocore would
+    look for the records otherwise.
 
     :param service: botocore's id of it, such as ``"kinesis"``
     :param operation: the API's name of it, such as ``"PutRecords"``
