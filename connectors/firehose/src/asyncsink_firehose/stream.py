@@ -1,0 +1,137 @@
+"""The delivery stream as Firehose describes it: whether it takes what is sent, before anything is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+
+from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
+from asyncsink.failures import FailureKind
+from asyncsink_aws.request_errors import as_request_error
+from asyncsink_firehose.errors import ERRORS
+from asyncsink_firehose.options import FirehoseOptions
+
+if TYPE_CHECKING:
+    from aiobotocore.client import AioBaseClient
+
+logger = logging.getLogger(__name__)
+
+_ANSWER_TIMEOUT_S: Final = 10.0  # for what one can do without
+_POLL_S: Final = 2.0  # DescribeDeliveryStream may be called five times a second by a whole account
+_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "NotAuthorized", "UnauthorizedAccess"})
+_DIRECT_PUT: Final = "DirectPut"
+_FED_BY: Final = {
+    "KinesisStreamAsSource": "a Kinesis stream; write to that one, with asyncsink-kinesis",
+    "MSKAsSource": "a topic of Amazon MSK; write to that one, with asyncsink-kafka",
+    "DatabaseAsSource": "a database; write to that one",
+}
+
+
+class DeliveryStream(NamedTuple):
+    """What Firehose tells of a stream.
+
+    :param fed_by: ``DirectPut``, or what else feeds it
+    :param encryption: the state of its encryption at rest, such as ``ENABLED``; None where nothing is told of it
+    :param why: what it says of a failure
+    """
+
+    arn: str
+    status: str
+    fed_by: str
+    encryption: str | None
+    why: str
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> DeliveryStream:
+        """Read the answer to DescribeDeliveryStream."""
+        told = answer["DeliveryStreamDescription"]
+        encryption = told.get("DeliveryStreamEncryptionConfiguration") or {}
+        failure = told.get("FailureDescription") or encryption.get("FailureDescription") or {}
+        why = ": ".join(failure[name] for name in ("Type", "Details") if failure.get(name))
+        fed_by = told.get("DeliveryStreamType", _DIRECT_PUT)
+        status = told["DeliveryStreamStatus"]
+        return cls(told.get("DeliveryStreamARN", ""), status, fed_by, encryption.get("Status"), why)
+
+
+async def check_stream(
+    client: AioBaseClient, options: FirehoseOptions, *, timeout_s: float, poll_s: float = _POLL_S
+) -> None:
+    """See that the stream is there, takes direct puts and is the one that is meant; wait while it is being created.
+
+    Where Firehose does not say, for want of permission or since it is busy, the check is left out with one line in the
+    log: the first request tells then.
+
+    :param timeout_s: how long to wait for a stream that is being created
+    :raises FatalRequestError: the stream cannot be written to, or the caller cannot call; says what to do
+    :raises DestinationUnavailableError: it was still being created at the end of `timeout_s`
+    """
+    name = options.stream.short_name
+    with anyio.move_on_after(timeout_s):
+        stream = await _described(client, options)
+        while stream is not None and stream.status == "CREATING":
+            await anyio.sleep(poll_s)
+            stream = await _described(client, options)
+        if stream is not None:
+            _check(stream, options)
+        return
+    raise DestinationUnavailableError(
+        f"delivery stream {name!r} was not there to be written to within retry.timeout = {timeout_s} s: it is still "
+        "being created, or Firehose does not answer; see it in the console, and start again"
+    )
+
+
+async def _described(client: AioBaseClient, options: FirehoseOptions) -> DeliveryStream | None:
+    name = options.stream.short_name
+    try:
+        with anyio.fail_after(_ANSWER_TIMEOUT_S), as_request_error("firehose", "DescribeDeliveryStream", options):
+            answer = await client.describe_delivery_stream(DeliveryStreamName=name, Limit=1)
+    except RequestError as error:
+        if error.code not in _DENIED and ERRORS.kind_of(error.code) is FailureKind.FATAL:
+            said, remedy = str(error).rstrip("."), ERRORS.remedy(error.code)
+            raise FatalRequestError(f"delivery stream {name!r} cannot be written to: {said}. {remedy}") from error
+        _log_unchecked(name, error)
+        return None
+    except (OSError, TimeoutError) as error:
+        # Whether it is an outage is for the writer to find out, which has its own time for that.
+        _log_unchecked(name, error)
+        return None
+    return DeliveryStream.of(answer)
+
+
+def _check(stream: DeliveryStream, options: FirehoseOptions) -> None:
+    name = options.stream.short_name
+    why = f" ({stream.why})" if stream.why else ""
+    if options.stream.arn is not None and stream.arn != options.stream.arn:
+        raise FatalRequestError(
+            f"deliveryStream = {options.stream.arn} is not what the credentials lead to, which is {stream.arn}: "
+            "Firehose takes the names of one's own streams only. Set roleArn to a role in the account of the stream."
+        )
+    if stream.fed_by != _DIRECT_PUT:
+        feeder = _FED_BY.get(stream.fed_by, f"{stream.fed_by}; write to that one")
+        raise FatalRequestError(
+            f"delivery stream {name!r} takes no rows from here, as it is fed by {feeder}, or name a delivery stream "
+            "whose source is Direct PUT."
+        )
+    if stream.status != "ACTIVE":
+        raise FatalRequestError(
+            f"delivery stream {name!r} is {stream.status}{why} and takes no rows: create it again, or name another one."
+        )
+    if stream.encryption not in (None, "ENABLED", "DISABLED"):
+        logger.warning(
+            "delivery stream %r: its encryption at rest is %s%s; rows that are sent meanwhile may be kept unencrypted",
+            name,
+            stream.encryption,
+            why,
+        )
+
+
+def _log_unchecked(name: str, error: Exception) -> None:
+    logger.info(
+        "delivery stream %r was not checked (%s) and is written to all the same; allow "
+        "firehose:DescribeDeliveryStream to have it checked",
+        name,
+        error,
+    )
