@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from asyncsink_aws.credentials.keys import AwsKeys
+    from asyncsink_aws.keys import AwsKeys
     from asyncsink_aws.options import AwsOptions
 
     __version__: str
 
 __all__ = ["AwsKeys", "AwsOptions"]
 
-_MODULES = {"AwsKeys": "credentials.keys", "AwsOptions": "options"}
+_MODULES = {"AwsKeys": "keys", "AwsOptions": "options"}
 
 
 def __getattr__(name: str) -> Any:

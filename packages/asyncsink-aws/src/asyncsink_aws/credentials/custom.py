@@ -15,8 +15,8 @@ from botocore.exceptions import CredentialRetrievalError
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.plugins import load_object
-from asyncsink_aws.credentials.keys import AwsKeys
 from asyncsink_aws.credentials.renewed import RenewedCredentials
+from asyncsink_aws.keys import AwsKeys
 
 LOAD_TIMEOUT_S: Final = 30.0
 """How long a source may take."""

@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 from botocore.credentials import ReadOnlyCredentials
 
-from asyncsink_aws.credentials.keys import AwsKeys
+from asyncsink_aws.keys import AwsKeys
 
 EARLY_S: Final = 900.0
 """How long before the expiry one request waits for new credentials while the others go on; botocore's number."""

@@ -13,8 +13,8 @@ from botocore.exceptions import CredentialRetrievalError
 
 from asyncsink.errors import ConfigurationError
 from asyncsink_aws.client_config import nested_config
-from asyncsink_aws.credentials.keys import AwsKeys
 from asyncsink_aws.credentials.renewed import RenewedCredentials
+from asyncsink_aws.keys import AwsKeys
 from asyncsink_aws.sessions import session_for, verification, warm_up
 
 if TYPE_CHECKING:

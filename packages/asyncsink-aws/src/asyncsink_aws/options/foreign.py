@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import folded
@@ -38,49 +38,68 @@ REFUSED: Final[Mapping[str, str]] = {
 }
 """What is not there, each with what to use."""
 
-_TRUSTS_ALL: Final = "aws.trust.all.certificates"
+_TRUSTS_ALL: Final = folded("aws.trust.all.certificates")
 _VERIFY: Final = "verify"
-_PROVIDERS: Final = frozenset(map(folded, ("aws.credentials.provider", "credentialsProvider", "credentials_provider")))
+_PROVIDERS: Final = frozenset(map(folded, ("aws.credentials.provider", "credentialsProvider")))
 _ROLE_PROVIDERS: Final = frozenset(
     map(folded, ("aws.credentials.role.provider", "aws.credentials.provider.role.provider"))
 )
 _PROXY_ADDRESS, _PROXY_PORT = map(folded, ("kinesis.sink.proxyAddress", "kinesis.sink.proxyPort"))
 
+# By option that others become: what else it is called.
+_SPELLINGS: Final = {
+    "caBundle": frozenset(map(folded, ("caBundle", "tls.ca_file"))),
+    "proxy": frozenset(map(folded, ("proxy", "proxy.https", "proxyUrl"))),
+    "verifyTls": frozenset(map(folded, ("verifyTls", "tls.verify_certificate"))),
+}
+
+
+class _Said(NamedTuple):
+    """One option under a foreign name: the key as it was written, our option's name and its value."""
+
+    key: str
+    name: str
+    value: str
+
 
 def translated(options: Mapping[str, str]) -> dict[str, str]:
     """The options with those turned into ours whose values change, too.
 
-    :raises ConfigurationError: a value has no counterpart here; names the option, the value and the remedy
+    :raises ConfigurationError: a value has no counterpart here, or contradicts another option; names the option and the
+        remedy
     """
     own: dict[str, str] = {}
+    said: list[_Said] = []
     proxy: dict[str, tuple[str, str]] = {}
     for key, text in options.items():
         name = folded(key)
-        if name == folded(_TRUSTS_ALL):
-            _add(own, "verifyTls", _inverted(key, text), key)
+        if name == _TRUSTS_ALL:
+            said.append(_Said(key, "verifyTls", _inverted(key, text)))
         elif name == _VERIFY:
-            _add(own, *_verification(text), key)
-        elif name in _ROLE_PROVIDERS:
-            _check_role_provider(key, text)
+            said.append(_verification(key, text))
         elif name in (_PROXY_ADDRESS, _PROXY_PORT):
             proxy[name] = (key, text)
+        elif name in _ROLE_PROVIDERS:
+            _check_role_provider(key, text)
         else:
             if name in _PROVIDERS:
                 _check_provider(key, text)
             own[key] = text
     if proxy:
-        _add(own, "proxy", _proxy(proxy), next(iter(proxy.values()))[0])
+        said.append(_proxy(proxy))
+    for each in said:
+        _add(own, each)
     return own
 
 
-def _add(own: dict[str, str], name: str, value: str, key: str) -> None:
-    """Set an option under a spelling that is still free, so that contradictions are found where options are read."""
-    for spelling in (name, "".join(f"_{each.lower()}" if each.isupper() else each for each in name)):
-        if spelling not in own:
-            own[spelling] = value
+def _add(own: dict[str, str], said: _Said) -> None:
+    """:raises ConfigurationError: the option is given by another name with another value; shows neither"""
+    for key, text in own.items():
+        if folded(key) in _SPELLINGS[said.name]:
+            if text.strip().lower() != said.value.lower():
+                raise ConfigurationError(f"options {key!r} and {said.key!r} contradict each other; give one of them")
             return
-    if own[name] != value:
-        raise ConfigurationError(f"option {key!r} contradicts option {name!r} = {own[name]!r}; give one of them")
+    own[said.name] = said.value
 
 
 def _inverted(key: str, text: str) -> str:
@@ -90,10 +109,10 @@ def _inverted(key: str, text: str) -> str:
     return "false" if said == "true" else "true"
 
 
-def _verification(text: str) -> tuple[str, str]:
+def _verification(key: str, text: str) -> _Said:
     """boto3's ``verify``: a truth value, or the path of a bundle."""
     said = text.strip().lower()
-    return ("verifyTls", said) if said in ("true", "false") else ("caBundle", text)
+    return _Said(key, "verifyTls", said) if said in ("true", "false") else _Said(key, "caBundle", text)
 
 
 def _check_provider(key: str, text: str) -> None:
@@ -114,10 +133,10 @@ def _check_role_provider(key: str, text: str) -> None:
         )
 
 
-def _proxy(given: Mapping[str, tuple[str, str]]) -> str:
+def _proxy(given: Mapping[str, tuple[str, str]]) -> _Said:
     if _PROXY_ADDRESS not in given:
         key, text = given[_PROXY_PORT]
         raise ConfigurationError(f"option {key!r} = {text!r} names no host; give proxy, as in http://host:{text}")
-    address = given[_PROXY_ADDRESS][1].strip()
+    key, address = given[_PROXY_ADDRESS][0], given[_PROXY_ADDRESS][1].strip()
     port = f":{given[_PROXY_PORT][1].strip()}" if _PROXY_PORT in given else ""
-    return f"{address}{port}" if "://" in address else f"http://{address}{port}"
+    return _Said(key, "proxy", f"{address}{port}" if "://" in address else f"http://{address}{port}")
