@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import pytest
@@ -12,34 +12,9 @@ from anyio.to_thread import run_sync
 from asyncsink_testing.aws import FirehoseDestination, FirehoseFake, KinesisDestination, KinesisFake, refused
 from asyncsink_testing.faults import Fault, Step
 
-boto3 = pytest.importorskip("boto3")
-ClientError = pytest.importorskip("botocore.exceptions").ClientError
+from .clients import SECRETS, client, put, put_batch, refusal_of
 
-SECRETS = {"AKIDEXAMPLE": "a secret"}
 ROWS = [b"%d" % number for number in range(6)]
-
-
-def client(service: str, endpoint: str, *, region: str = "us-east-1", key: str = "AKIDEXAMPLE", **more: Any) -> Any:
-    from botocore.config import Config
-
-    return boto3.client(
-        service,
-        region_name=region,
-        endpoint_url=endpoint,
-        aws_access_key_id=key,
-        aws_secret_access_key=more.pop("secret", "a secret"),
-        config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=5, **more),
-    )
-
-
-def put(sender: Any, *records: bytes, key: str = "k") -> dict[str, Any]:
-    told = sender.put_records(StreamName="rows", Records=[{"Data": each, "PartitionKey": key} for each in records])
-    return cast(dict[str, Any], told)
-
-
-def put_batch(sender: Any, *records: bytes) -> dict[str, Any]:
-    told = sender.put_record_batch(DeliveryStreamName="rows", Records=[{"Data": each} for each in records])
-    return cast(dict[str, Any], told)
 
 
 def with_kinesis(use: Callable[[KinesisDestination, Any], None], fake: KinesisFake | None = None) -> None:
@@ -56,13 +31,6 @@ def with_firehose(use: Callable[[FirehoseDestination, Any], None], fake: Firehos
             await run_sync(use, destination, client("firehose", destination.endpoint))
 
     anyio.run(run)
-
-
-def code_of(call: Callable[[], object]) -> tuple[str, str]:
-    with pytest.raises(ClientError) as caught:
-        call()
-    error = caught.value.response["Error"]
-    return error["Code"], error["Message"]
 
 
 def test_records_are_stored_and_seen_in_order() -> None:
@@ -122,7 +90,7 @@ def test_single_records_of_kinesis_fail_by_index(fault: Fault, codes: list[str])
 def test_whole_requests_of_kinesis_fail_by_the_service_s_codes(fault: Fault, code: str) -> None:
     def use(destination: KinesisDestination, sender: Any) -> None:
         destination.script([fault])
-        assert code_of(lambda: put(sender, *ROWS))[0] == code
+        assert refusal_of(lambda: put(sender, *ROWS))[0] == code
         assert destination.fake.records == []
         assert destination.requests[0].stored == frozenset()
 
@@ -133,7 +101,7 @@ def test_poison_refuses_the_whole_request_with_neither_service_telling_which() -
     def use(destination: KinesisDestination | FirehoseDestination, sender: Any) -> None:
         destination.poison(lambda payload: payload == ROWS[3])
         send = put if isinstance(destination, KinesisDestination) else put_batch
-        assert code_of(lambda: send(sender, *ROWS))[0] == "ValidationException"
+        assert refusal_of(lambda: send(sender, *ROWS))[0] == "ValidationException"
         send(sender, *ROWS[:3])
         assert len(destination.fake.records) == 3
         assert Fault.POISONED not in destination.supported
@@ -149,7 +117,7 @@ def test_an_answer_of_one_s_own_takes_the_place_of_the_service_s() -> None:
         async with KinesisDestination.opened(fatal=fatal) as destination:
             destination.script([Fault.FATAL])
             sender = client("kinesis", destination.endpoint)
-            told = await run_sync(code_of, lambda: put(sender, *ROWS))
+            told = await run_sync(refusal_of, lambda: put(sender, *ROWS))
             assert told == ("KMSDisabledException", "The key is disabled.")
 
     anyio.run(run)
@@ -163,11 +131,11 @@ def test_put_record_comes_after_the_one_it_names() -> None:
         assert second > first
         assert [each.after for each in destination.fake.records] == [None, first]
         later = str(int(second) + 1)
-        code, message = code_of(lambda: sender.put_record(**one, Data=b"3", SequenceNumberForOrdering=later))
+        code, message = refusal_of(lambda: sender.put_record(**one, Data=b"3", SequenceNumberForOrdering=later))
         assert code == "InvalidArgumentException"
         assert later in message
         destination.script([Step.partly(Fault.PARTLY_THROTTLED, 0)])
-        code, message = code_of(lambda: sender.put_record(**one, Data=b"3"))
+        code, message = refusal_of(lambda: sender.put_record(**one, Data=b"3"))
         assert code == "ProvisionedThroughputExceededException"
         assert message.startswith("Rate exceeded for shard shardId-000000000000 in stream rows under account")
         assert len(destination.fake.records) == 2
@@ -195,7 +163,7 @@ def test_firehose_is_described_beside_the_script() -> None:
         destination.script([], then=Fault.THROTTLED)
         told = sender.describe_delivery_stream(DeliveryStreamName="rows")["DeliveryStreamDescription"]
         assert (told["DeliveryStreamType"], told["DeliveryStreamStatus"]) == ("DirectPut", "ACTIVE")
-        assert code_of(lambda: put_batch(sender, *ROWS)) == ("ServiceUnavailableException", "Slow down.")
+        assert refusal_of(lambda: put_batch(sender, *ROWS)) == ("ServiceUnavailableException", "Slow down.")
         assert [each.fault for each in destination.requests] == [Fault.THROTTLED]
 
     with_firehose(use)
@@ -203,7 +171,7 @@ def test_firehose_is_described_beside_the_script() -> None:
 
 def test_a_stream_that_another_feeds_takes_no_direct_puts() -> None:
     def use(destination: FirehoseDestination, sender: Any) -> None:
-        assert code_of(lambda: put_batch(sender, *ROWS)) == (
+        assert refusal_of(lambda: put_batch(sender, *ROWS)) == (
             "InvalidArgumentException",
             "This operation is not permitted on KinesisStreamAsSource delivery stream type.",
         )

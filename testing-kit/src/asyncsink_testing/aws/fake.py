@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from asyncsink_testing.aws.calls import AwsCall, call_of, refused
+from asyncsink_testing.aws.calls import AwsCall, answered, call_of, refused
 from asyncsink_testing.aws.signatures import signature_refusal
 from asyncsink_testing.faults import Fault
 from asyncsink_testing.http_destination import HttpAnswers
@@ -18,7 +18,7 @@ ACCOUNT = "123456789012"
 REGION = "us-east-1"
 
 UNKNOWN_OPERATION = "UnknownOperationException"
-INTERNAL_FAILURE = "InternalFailure"
+INTERNAL_FAILURE, INTERNAL_SENTENCE = "InternalFailure", "Internal Service Failure"
 
 
 class AwsFake(ABC):
@@ -36,14 +36,21 @@ class AwsFake(ABC):
     """Its name in a signature and in an ARN."""
     target: ClassVar[str]
     """The version of its API."""
-    puts: ClassVar[frozenset[str]]
-    """The operations that bring records."""
+    single: ClassVar[str] = "PutRecord"
+    """The operation that brings one record."""
+    several: ClassVar[str]
+    """The operation that brings several, as its parameter ``Records``."""
+    results: ClassVar[str]
+    """What that answers for each record stands under this name."""
+    throttled: ClassVar[tuple[str, int]]
+    """The code, and the status, where there is no capacity."""
 
     received: Callable[[], Awaitable[Sequence[bytes]]] | None = None
     """Reads back what stands in the service, where there is one behind the fake."""
 
-    def __init__(self, name: str, region: str = REGION, secrets: Mapping[str, str] | None = None) -> None:
+    def __init__(self, name: str, region: str, secrets: Mapping[str, str] | None, max_record_bytes: int) -> None:
         self.name, self.region = name, region
+        self.max_record_bytes = max_record_bytes
         self._secrets = secrets
 
     # ---- what each service has of its own ------------------------------------------------------------------------
@@ -62,20 +69,58 @@ class AwsFake(ABC):
         """What is wrong with an operation that brings records; None if nothing is."""
 
     @abstractmethod
-    def records_in(self, call: AwsCall) -> Sequence[Mapping[str, Any]]:
-        """The records that an operation brings, one of several too, as they stand in its parameters."""
+    def one_of(self, call: AwsCall) -> Mapping[str, Any]:
+        """The record that the operation for one record brings, as it stands in its parameters."""
 
     @abstractmethod
-    def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
-        """Store all but those at these indices, and tell it."""
+    def put(self, record: Mapping[str, Any], call: AwsCall) -> dict[str, Any]:
+        """Store a record, and what is answered for it."""
+
+    @abstractmethod
+    def failure(self, record: Mapping[str, Any]) -> str:
+        """What is said of a record for which there is no capacity."""
+
+    @abstractmethod
+    def total(self, failed: int) -> dict[str, Any]:
+        """What is answered for a request of several records before that for each."""
 
     @abstractmethod
     def overloaded(self, call: AwsCall) -> Mapping[int, Fault]:
         """The records for which there is no capacity now; the capacity for the others is taken."""
 
-    @abstractmethod
-    def faults(self) -> HttpAnswers:
-        """How the service refuses requests whole."""
+    # ---- records -------------------------------------------------------------------------------------------------
+
+    def records_in(self, call: AwsCall) -> Sequence[Mapping[str, Any]]:
+        """The records that an operation brings, as they stand in its parameters."""
+        if call.operation == self.single:
+            return [self.one_of(call)]
+        found = call.parameters.get("Records")
+        return found if isinstance(found, list) else []
+
+    def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
+        """Store all but those at these indices, and tell it."""
+        records = enumerate(self.records_in(call))
+        return self.told(
+            call, [self.error(failed[at], each) if at in failed else self.put(each, call) for at, each in records]
+        )
+
+    def error(self, fault: Fault, record: Mapping[str, Any]) -> dict[str, Any]:
+        """What is answered for a record that was not stored."""
+        if fault is Fault.PARTLY_FAILED:
+            return {"ErrorCode": INTERNAL_FAILURE, "ErrorMessage": INTERNAL_SENTENCE}
+        return {"ErrorCode": self.throttled[0], "ErrorMessage": self.failure(record)}
+
+    def told(self, call: AwsCall, results: Sequence[dict[str, Any]]) -> Reaction:
+        """The answer to a request, of what is answered for each record."""
+        # kinesis-local writes null for what there is not.
+        failed = sum(each.get("ErrorCode") is not None for each in results)
+        if call.operation == self.several:
+            return answered({**self.total(failed), self.results: results})
+        [result] = results
+        if not failed:
+            return answered(result)
+        code, status = self.throttled
+        return refused(result["ErrorCode"], result["ErrorMessage"], status if result["ErrorCode"] == code else 500)
 
     # ---- requests ------------------------------------------------------------------------------------------------
 
@@ -96,7 +141,9 @@ class AwsFake(ABC):
 
         :param whole: in place of the service's own: ``throttled``, ``refused``, ``rejected``, ``fatal``
         """
-        own = self.faults()
+        internal = refused(INTERNAL_FAILURE, INTERNAL_SENTENCE, 500)
+        code, status = self.throttled
+        throttled = refused(code, self.failure({}), status)
         return HttpAnswers(
             stored=lambda request: self.store(_known(request), {}),
             partly=lambda request, failed: self.store(_known(request), failed),
@@ -105,17 +152,25 @@ class AwsFake(ABC):
             aside=self._aside,
             refusal=self._refusal,
             overload=lambda request: self.overloaded(_known(request)),
-            throttled=whole.get("throttled", own.throttled),
-            refused=whole.get("refused", own.refused),
-            rejected=whole.get("rejected", own.rejected),
-            fatal=whole.get("fatal", own.fatal),
+            throttled=whole.get("throttled", throttled),
+            refused=whole.get("refused", internal),
+            rejected=whole.get("rejected", validation_error("records.1.member.data", at_most(self.max_record_bytes))),
+            fatal=whole.get("fatal", self._denied()),
+        )
+
+    def _denied(self) -> Reaction:
+        user, action = f"arn:aws:sts::{ACCOUNT}:assumed-role/writer/spark", f"{self.service}:{self.several}"
+        return refused(
+            "AccessDeniedException",
+            f"User: {user} is not authorized to perform: {action} on resource: {self.arn} because no identity-based "
+            f"policy allows the {action} action",
         )
 
     def _aside(self, request: HttpRequest) -> Reaction | None:
         call = call_of(request)
         if call is None:
             return refused("SerializationException", "The request's body is no JSON object.")
-        if call.operation in self.puts and call.target == self.target:
+        if call.operation in (self.single, self.several) and call.target == self.target:
             return None
         refusal = signature_refusal(request, self.service, self.region, self._secrets)
         if refusal is not None:

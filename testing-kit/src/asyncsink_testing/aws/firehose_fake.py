@@ -6,20 +6,17 @@ Limits and codes are those of the API reference of PutRecordBatch, PutRecord and
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from asyncsink_testing.aws.calls import AwsCall, answered, refused
-from asyncsink_testing.aws.fake import ACCOUNT, INTERNAL_FAILURE, REGION, AwsFake, at_most, data_in, validation_error
+from asyncsink_testing.aws.fake import ACCOUNT, REGION, AwsFake, at_most, data_in, validation_error
 from asyncsink_testing.faults import Fault
-from asyncsink_testing.http_destination import HttpAnswers
 from asyncsink_testing.http_server import Reaction
 
 MAX_RECORDS = 500
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 MAX_RECORD_BYTES = 1000 * 1024
-
-THROTTLED = "ServiceUnavailableException"
 
 Source = Literal["DirectPut", "KinesisStreamAsSource", "MSKAsSource"]
 
@@ -30,7 +27,8 @@ class FirehoseFake(AwsFake):
     :param source: what feeds it; one that another stream feeds refuses what is put into it
     """
 
-    service, target, puts = "firehose", "Firehose_20150804", frozenset({"PutRecordBatch", "PutRecord"})
+    service, target, several, results = "firehose", "Firehose_20150804", "PutRecordBatch", "RequestResponses"
+    throttled = ("ServiceUnavailableException", 503)
 
     def __init__(
         self,
@@ -40,17 +38,13 @@ class FirehoseFake(AwsFake):
         region: str = REGION,
         secrets: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(name, region, secrets)
+        super().__init__(name, region, secrets, MAX_RECORD_BYTES)
         self.source = source
         self.records: list[bytes] = []
 
     @property
     def arn(self) -> str:
         return f"arn:aws:firehose:{self.region}:{ACCOUNT}:deliverystream/{self.name}"
-
-    def records_in(self, call: AwsCall) -> Sequence[Mapping[str, Any]]:
-        found = call.parameters.get("Records") if call.operation == "PutRecordBatch" else [call.parameters["Record"]]
-        return found if isinstance(found, list) else []
 
     def describe(self, call: AwsCall) -> Reaction | None:
         if call.operation != "DescribeDeliveryStream":
@@ -95,38 +89,16 @@ class FirehoseFake(AwsFake):
     def overloaded(self, call: AwsCall) -> Mapping[int, Fault]:
         return {}
 
-    def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
-        results: list[dict[str, Any]] = []
-        for at, each in enumerate(self.records_in(call)):
-            if at in failed:
-                results.append(_error(failed[at]))
-            else:
-                self.records.append(data_in(each))
-                results.append({"RecordId": uuid.uuid4().hex})
-        if call.operation == "PutRecordBatch":
-            return answered({"FailedPutCount": len(failed), "Encrypted": False, "RequestResponses": results})
-        [result] = results
-        if "ErrorCode" in result:
-            return refused(
-                result["ErrorCode"], result["ErrorMessage"], 503 if result["ErrorCode"] == THROTTLED else 500
-            )
-        return answered({**result, "Encrypted": False})
+    def one_of(self, call: AwsCall) -> Mapping[str, Any]:
+        found = call.parameters.get("Record")
+        return found if isinstance(found, dict) else {}
 
-    def faults(self) -> HttpAnswers:
-        user = f"arn:aws:sts::{ACCOUNT}:assumed-role/writer/spark"
-        return HttpAnswers(
-            throttled=refused(THROTTLED, "Slow down.", 503),
-            refused=refused(INTERNAL_FAILURE, "Internal Service Failure", 500),
-            rejected=validation_error("records.1.member.data", at_most(MAX_RECORD_BYTES)),
-            fatal=refused(
-                "AccessDeniedException",
-                f"User: {user} is not authorized to perform: firehose:PutRecordBatch on resource: {self.arn} because "
-                "no identity-based policy allows the firehose:PutRecordBatch action",
-            ),
-        )
+    def put(self, record: Mapping[str, Any], call: AwsCall) -> dict[str, Any]:
+        self.records.append(data_in(record))
+        return {"RecordId": uuid.uuid4().hex}
 
+    def failure(self, record: Mapping[str, Any]) -> str:
+        return "Slow down."
 
-def _error(fault: Fault) -> dict[str, Any]:
-    if fault is Fault.PARTLY_FAILED:
-        return {"ErrorCode": INTERNAL_FAILURE, "ErrorMessage": "Internal Service Failure"}
-    return {"ErrorCode": THROTTLED, "ErrorMessage": "Slow down."}
+    def total(self, failed: int) -> dict[str, Any]:
+        return {"FailedPutCount": failed, "Encrypted": False}

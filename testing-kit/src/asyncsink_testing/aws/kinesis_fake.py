@@ -5,23 +5,20 @@ Limits and codes are those of the API reference of PutRecords, PutRecord, ListSh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from asyncsink_testing.aws.calls import AwsCall, answered, refused
-from asyncsink_testing.aws.fake import ACCOUNT, INTERNAL_FAILURE, REGION, AwsFake, at_most, data_in, validation_error
+from asyncsink_testing.aws.fake import ACCOUNT, REGION, AwsFake, at_most, data_in, validation_error
 from asyncsink_testing.aws.shards import HASH_KEYS, ShardModel, hash_key_of, sequence_number, sequence_of
 from asyncsink_testing.faults import Fault
-from asyncsink_testing.http_destination import HttpAnswers
 from asyncsink_testing.http_server import Reaction
 
 MAX_RECORDS = 500
 MAX_REQUEST_BYTES = 10 * 1024 * 1024
 MAX_RECORD_BYTES = 1024 * 1024
 MAX_KEY_CHARACTERS = 256
-
-THROTTLED = "ProvisionedThroughputExceededException"
 
 _SHARDS_A_PAGE = 1_000
 
@@ -49,7 +46,8 @@ class KinesisFake(AwsFake):
     :param max_record_bytes: what ``UpdateMaxRecordSize`` has set
     """
 
-    service, target, puts = "kinesis", "Kinesis_20131202", frozenset({"PutRecords", "PutRecord"})
+    service, target, several, results = "kinesis", "Kinesis_20131202", "PutRecords", "Records"
+    throttled = ("ProvisionedThroughputExceededException", 400)
 
     def __init__(
         self,
@@ -61,21 +59,17 @@ class KinesisFake(AwsFake):
         max_request_bytes: int = MAX_REQUEST_BYTES,
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
-        super().__init__(name, region, secrets)
+        super().__init__(name, region, secrets, max_record_bytes)
         self.shards = shards or ShardModel(1, None, None)
-        self.max_request_bytes, self.max_record_bytes = max_request_bytes, max_record_bytes
+        self.max_request_bytes = max_request_bytes
         self.records: list[StoredRecord] = []
         """In the order of their sequence numbers."""
-        self.throttled = 0
-        """Records that were refused for want of capacity."""
+        self.refused = 0
+        """Records for which a shard had no capacity."""
 
     @property
     def arn(self) -> str:
         return f"arn:aws:kinesis:{self.region}:{ACCOUNT}:stream/{self.name}"
-
-    def records_in(self, call: AwsCall) -> Sequence[Mapping[str, Any]]:
-        found = call.parameters.get("Records") if call.operation == "PutRecords" else [call.parameters]
-        return found if isinstance(found, list) else []
 
     # ---- what brings no records ----------------------------------------------------------------------------------
 
@@ -176,50 +170,26 @@ class KinesisFake(AwsFake):
 
     def overloaded(self, call: AwsCall) -> Mapping[int, Fault]:
         refused_at = [at for at, each in enumerate(self.records_in(call)) if not self.shards.take(*_cost(each))]
-        self.throttled += len(refused_at)
+        self.refused += len(refused_at)
         return dict.fromkeys(refused_at, Fault.PARTLY_THROTTLED)
 
-    def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
-        results = list(self._stored(call, failed))
-        if call.operation == "PutRecords":
-            return answered({"FailedRecordCount": len(failed), "Records": results})
-        [result] = results
-        if "ErrorCode" not in result:
-            return answered(result)
-        return refused(result["ErrorCode"], result["ErrorMessage"], 400 if result["ErrorCode"] == THROTTLED else 500)
+    def one_of(self, call: AwsCall) -> Mapping[str, Any]:
+        return call.parameters
 
-    def _stored(self, call: AwsCall, failed: Mapping[int, Fault]) -> Iterator[dict[str, str]]:
+    def put(self, record: Mapping[str, Any], call: AwsCall) -> dict[str, Any]:
+        key, hash_key = record["PartitionKey"], record.get("ExplicitHashKey")
+        shard = self.shards.shard_of(hash_key_of(key, hash_key))
+        number = sequence_number(self.shards.next_sequence())
         after = call.parameters.get("SequenceNumberForOrdering")
-        for at, each in enumerate(self.records_in(call)):
-            key, hash_key = each["PartitionKey"], each.get("ExplicitHashKey")
-            shard = self.shards.shard_of(hash_key_of(key, hash_key))
-            if at in failed:
-                yield self._error(failed[at], shard.id)
-                continue
-            number = sequence_number(self.shards.next_sequence())
-            self.records.append(StoredRecord(data_in(each), key, hash_key, shard.id, number, after))
-            yield {"SequenceNumber": number, "ShardId": shard.id}
+        self.records.append(StoredRecord(data_in(record), key, hash_key, shard.id, number, after))
+        return {"SequenceNumber": number, "ShardId": shard.id}
 
-    def _error(self, fault: Fault, shard_id: str) -> dict[str, str]:
-        if fault is Fault.PARTLY_FAILED:
-            return {"ErrorCode": INTERNAL_FAILURE, "ErrorMessage": "Internal Service Failure"}
-        return {"ErrorCode": THROTTLED, "ErrorMessage": self._rate_exceeded(shard_id)}
+    def failure(self, record: Mapping[str, Any]) -> str:
+        shard = self.shards.shard_of(_hash_key(record))
+        return f"Rate exceeded for shard {shard.id} in stream {self.name} under account {ACCOUNT}."
 
-    def _rate_exceeded(self, shard_id: str) -> str:
-        return f"Rate exceeded for shard {shard_id} in stream {self.name} under account {ACCOUNT}."
-
-    def faults(self) -> HttpAnswers:
-        user = f"arn:aws:sts::{ACCOUNT}:assumed-role/writer/spark"
-        return HttpAnswers(
-            throttled=refused(THROTTLED, self._rate_exceeded("shardId-000000000000")),
-            refused=refused(INTERNAL_FAILURE, "Internal Service Failure", 500),
-            rejected=validation_error("records.1.member.data", at_most(self.max_record_bytes)),
-            fatal=refused(
-                "AccessDeniedException",
-                f"User: {user} is not authorized to perform: kinesis:PutRecords on resource: {self.arn} because no "
-                "identity-based policy allows the kinesis:PutRecords action",
-            ),
-        )
+    def total(self, failed: int) -> dict[str, Any]:
+        return {"FailedRecordCount": failed}
 
 
 def _filter_of(call: AwsCall) -> str:
@@ -232,5 +202,9 @@ def _size(record: Mapping[str, Any]) -> int:
     return len(data_in(record)) + len(str(record.get("PartitionKey", "")).encode())
 
 
+def _hash_key(record: Mapping[str, Any]) -> int:
+    return hash_key_of(record.get("PartitionKey", ""), record.get("ExplicitHashKey"))
+
+
 def _cost(record: Mapping[str, Any]) -> tuple[int, int]:
-    return hash_key_of(record["PartitionKey"], record.get("ExplicitHashKey")), _size(record)
+    return _hash_key(record), _size(record)

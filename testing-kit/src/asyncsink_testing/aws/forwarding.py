@@ -1,0 +1,151 @@
+"""Services of somebody else's behind a scripted server: what is to be stored is handed on, and read back from there."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from http.client import HTTPConnection
+from itertools import count
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from anyio.to_thread import run_sync
+
+from asyncsink_testing.aws.calls import CONTENT_TYPE, AwsCall
+from asyncsink_testing.aws.destinations import FirehoseDestination, KinesisDestination
+from asyncsink_testing.aws.fake import AwsFake
+from asyncsink_testing.aws.firehose_fake import FirehoseFake
+from asyncsink_testing.aws.kinesis_fake import KinesisFake
+from asyncsink_testing.aws.kinesis_reader import KinesisReader
+from asyncsink_testing.aws.moto_server import MotoServer
+from asyncsink_testing.faults import Fault
+from asyncsink_testing.http_server import Reaction
+
+_ANSWER_S = 30.0
+_UNSIGNED = "0" * 64
+
+
+class KinesisService(Protocol):
+    """:class:`KinesisLocal` and :class:`MotoServer` are such."""
+
+    region: str
+
+    @property
+    def endpoint(self) -> str: ...
+
+    @property
+    def client(self) -> Any: ...
+
+    def create_stream(self, name: str, shards: int = 1) -> None: ...
+
+
+class _Forwarding(AwsFake):
+    """The calls of a fake go on to a service at this endpoint, which stores and answers."""
+
+    _endpoint: str
+
+    def describe(self, call: AwsCall) -> Reaction | None:
+        return self._forward(call)
+
+    def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
+        records = self.records_in(call)
+        if len(failed) == len(records):
+            return super().store(call, failed)
+        if not failed:
+            return self._forward(call)
+        kept = [each for at, each in enumerate(records) if at not in failed]
+        answer = self._forward(AwsCall(call.target, call.operation, {**call.parameters, "Records": kept}))
+        if not answer.stored:
+            return answer
+        stored = iter(json.loads(answer.body)[self.results])
+        told = [self.error(failed[at], each) if at in failed else next(stored) for at, each in enumerate(records)]
+        return self.told(call, told)
+
+    def _forward(self, call: AwsCall) -> Reaction:
+        credential = f"AKIDEXAMPLE/20260101/{self.region}/{self.service}/aws4_request"
+        headers = {
+            "Content-Type": CONTENT_TYPE,
+            "X-Amz-Target": f"{call.target}.{call.operation}",
+            "X-Amz-Date": "20260101T000000Z",
+            # The services read the region from it, and nothing else.
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature={_UNSIGNED}",
+        }
+        address = urlsplit(self._endpoint)
+        with closing(HTTPConnection(str(address.hostname), address.port, timeout=_ANSWER_S)) as connection:
+            connection.request("POST", "/", json.dumps(call.parameters), headers)
+            answer = connection.getresponse()
+            told = {"Content-Type": CONTENT_TYPE}
+            return Reaction(status=answer.status, headers=told, body=answer.read(), stored=answer.status == 200)
+
+
+class ForwardingKinesis(_Forwarding, KinesisFake):
+    """A stream of another service behind this one's signatures, limits and faults; read from where it stands now."""
+
+    def __init__(self, service: KinesisService, name: str) -> None:
+        super().__init__(name, region=service.region)
+        self._endpoint = service.endpoint
+        self._reader = KinesisReader(service.client, name, "LATEST")
+        self._read: list[bytes] = []
+        described = service.client.describe_stream_summary(StreamName=name)
+        self._arn = str(described["StreamDescriptionSummary"]["StreamARN"])
+        self.received = self._received
+
+    @property
+    def arn(self) -> str:
+        return self._arn
+
+    async def _received(self) -> Sequence[bytes]:
+        self._read += [each.data for each in await run_sync(self._reader.fresh)]
+        return list(self._read)
+
+
+class ForwardingFirehose(_Forwarding, FirehoseFake):
+    """A delivery stream of moto's behind this one's signatures, limits and faults.
+
+    Every record has to end with a newline: by that they are told apart in the objects that are delivered.
+    """
+
+    def __init__(self, moto: MotoServer, name: str) -> None:
+        super().__init__(name, region=moto.region)
+        self._moto, self._endpoint = moto, moto.endpoint
+        self.received = self._received
+
+    async def _received(self) -> Sequence[bytes]:
+        objects = await run_sync(self._moto.delivered, self.name)
+        return [line for each in objects for line in each.splitlines(keepends=True)]
+
+
+class KinesisDestinations:
+    """Opens destinations on one service: each sees what has come to a stream of its own since it was opened.
+
+    Give the object itself to the kit: it is the function that opens a destination. One after the other they share one
+    stream, which takes most of a second to make.
+
+    :param shards: of the stream
+    """
+
+    def __init__(self, service: KinesisService, shards: int = 2) -> None:
+        self._service, self._name = service, f"rows-{uuid.uuid4().hex[:8]}"
+        service.create_stream(self._name, shards)
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[KinesisDestination]:
+        fake = await run_sync(ForwardingKinesis, self._service, self._name)
+        async with KinesisDestination(fake).listening() as destination:
+            yield destination
+
+
+class FirehoseDestinations:
+    """Likewise for moto's Firehose, each with a delivery stream that nobody has used before."""
+
+    def __init__(self, moto: MotoServer) -> None:
+        self._moto, self._numbers = moto, count(1)
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[FirehoseDestination]:
+        name = f"rows-{next(self._numbers)}-{uuid.uuid4().hex[:8]}"
+        await run_sync(self._moto.create_delivery_stream, name)
+        async with FirehoseDestination(ForwardingFirehose(self._moto, name)).listening() as destination:
+            yield destination
