@@ -65,7 +65,7 @@ def test_a_common_code_has_its_kind(kind: FailureKind, code: str) -> None:
 
 def test_every_remedy_is_a_sentence_of_what_to_do() -> None:
     for code, remedy in [*COMMON.fatal.items(), *HINTS.items()]:
-        assert remedy.endswith(".") and remedy[0].isupper() and "  " not in remedy, code
+        assert (remedy[0].isupper(), remedy[-1], "  " in remedy) == (True, ".", False), code
 
 
 @pytest.mark.parametrize(
