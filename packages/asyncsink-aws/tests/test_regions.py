@@ -1,0 +1,75 @@
+"""Which region a client is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from asyncsink import ConfigurationError
+from asyncsink_aws import AwsOptions
+from asyncsink_aws.client import connect
+from asyncsink_aws.regions import region_of
+
+pytestmark = pytest.mark.usefixtures("no_aws")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionsWithArn(AwsOptions):
+    @property
+    def default_region(self) -> str | None:
+        return self.region or "sa-east-1"
+
+
+def write_config(home: Path, text: str) -> None:
+    (home / ".aws").mkdir()
+    (home / ".aws" / "config").write_text(text)
+
+
+def test_without_any_region_the_error_names_the_four_places() -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        region_of(AwsOptions())
+    for place in (
+        "set option 'region', such as eu-west-1",
+        "by its ARN",
+        "AWS_REGION",
+        "in the profile where tasks run",
+    ):
+        assert place in str(raised.value)
+
+
+def test_the_option_goes_before_the_arn_the_environment_and_the_profile(
+    no_aws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_config(no_aws, "[default]\nregion = eu-south-1\n[profile team]\nregion = eu-north-1\n")
+    assert region_of(AwsOptions()) == "eu-south-1"
+    assert region_of(AwsOptions(profile="team")) == "eu-north-1"
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
+    assert region_of(AwsOptions(profile="team")) == "us-west-2"
+    monkeypatch.setenv("AWS_REGION", "us-west-1")
+    assert region_of(AwsOptions()) == "us-west-1"
+    assert region_of(OptionsWithArn()) == "sa-east-1"
+    assert region_of(OptionsWithArn(region="eu-west-1")) == "eu-west-1"
+
+
+def test_a_profile_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match="option 'profile' = 'team' is not in the shared configuration"):
+        region_of(AwsOptions(profile="team"))
+    monkeypatch.setenv("AWS_PROFILE", "other")
+    with pytest.raises(ConfigurationError, match=r"AWS_PROFILE names no profile: .*\(other\)"):
+        region_of(AwsOptions())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("region", "sentence"),
+    [
+        ("eu-west1", r"'region' = 'eu-west1' is no region of AWS; did you mean 'eu-west-\d'\?"),
+        ("moon", "'region' = 'moon' is no region of AWS; write for example eu-west-1"),
+    ],
+)
+async def test_a_region_that_aws_cannot_have_is_refused(region: str, sentence: str) -> None:
+    with pytest.raises(ConfigurationError, match=sentence):
+        async with connect(AwsOptions(region=region), "kinesis", max_in_flight=1):
+            raise AssertionError("there is a client")
