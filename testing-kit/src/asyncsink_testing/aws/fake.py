@@ -77,6 +77,10 @@ class AwsFake(ABC):
         """Store a record, and what is answered for it."""
 
     @abstractmethod
+    def taken(self) -> list[bytes]:
+        """What has been stored since the last call, which holds it no longer."""
+
+    @abstractmethod
     def failure(self, record: Mapping[str, Any]) -> str:
         """What is said of a record for which there is no capacity."""
 

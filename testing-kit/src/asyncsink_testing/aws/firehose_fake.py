@@ -97,6 +97,10 @@ class FirehoseFake(AwsFake):
         self.records.append(data_in(record))
         return {"RecordId": uuid.uuid4().hex}
 
+    def taken(self) -> list[bytes]:
+        records, self.records = self.records, []
+        return records
+
     def failure(self, record: Mapping[str, Any]) -> str:
         return "Slow down."
 

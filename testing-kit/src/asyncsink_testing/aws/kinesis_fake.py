@@ -184,6 +184,10 @@ class KinesisFake(AwsFake):
         self.records.append(StoredRecord(data_in(record), key, hash_key, shard.id, number, after))
         return {"SequenceNumber": number, "ShardId": shard.id}
 
+    def taken(self) -> list[bytes]:
+        records, self.records = self.records, []
+        return [each.data for each in records]
+
     def failure(self, record: Mapping[str, Any]) -> str:
         shard = self.shards.shard_of(_hash_key(record))
         return f"Rate exceeded for shard {shard.id} in stream {self.name} under account {ACCOUNT}."

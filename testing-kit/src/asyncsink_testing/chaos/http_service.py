@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,14 +31,18 @@ class Api:
 
     def react(self, request: HttpRequest) -> Reaction:
         self.store(json.dumps(json.loads(request.body)).encode() + b"\n")
-        return Reaction.OK.after(self._random.uniform(FASTEST_S, SLOWEST_S))
+        return self.slow(Reaction.OK)
+
+    def slow(self, answer: Reaction) -> Reaction:
+        """The answer, after some time."""
+        return answer.after(self._random.uniform(FASTEST_S, SLOWEST_S))
 
     def store(self, line: bytes) -> None:
         """Write it down so that it outlives this process."""
         self._log.write(line)
 
 
-async def serve(folder: Path, api: type[Api] = Api) -> None:
+async def serve(folder: Path, api: Callable[[BinaryIO], Api] = Api) -> None:
     """Run until the harness closes its end of our stdin, be it by its own end."""
     endpoint = folder / "endpoint"
     port = int(endpoint.read_text().rpartition(":")[2]) if endpoint.exists() else 0

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from asyncsink_testing.aws.boto import ACCESS_KEY_ID, SECRET_ACCESS_KEY
+from asyncsink_testing.aws.fake import REGION
+from asyncsink_testing.chaos.aws_api import STREAM
 from asyncsink_testing.chaos.kafka_log import TOPIC, KafkaReader
 from asyncsink_testing.chaos.log import LogReader
 from asyncsink_testing.chaos.source import Row
@@ -49,16 +52,18 @@ class Target:
     columns: tuple[str, ...] = ("*",)
 
 
+_TUNING = {
+    "maxBatchSize": "5",
+    "maxInFlightRequests": "4",
+    "requestTimeout": "5s",
+    "retry.initialBackoff": "10ms",
+    "retry.maxBackoff": "200ms",
+    "rateLimit": "none",
+}
+
+
 def _http_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
-    return {
-        "url": f"{endpoint}/rows",
-        "maxBatchSize": "5",
-        "maxInFlightRequests": "4",
-        "requestTimeout": "5s",
-        "retry.initialBackoff": "10ms",
-        "retry.maxBackoff": "200ms",
-        "rateLimit": "none",
-    }
+    return {"url": f"{endpoint}/rows", **_TUNING}
 
 
 def _kafka_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
@@ -77,9 +82,27 @@ def _kafka_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
     }
 
 
+def _aws_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    return {
+        "stream": STREAM,
+        "region": REGION,
+        "endpoint": endpoint,
+        "accessKeyId": ACCESS_KEY_ID,
+        "secretAccessKey": SECRET_ACCESS_KEY,
+        **_TUNING,
+    }
+
+
+def _firehose_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    # Several rows a record: one that is lost with its request takes them all along.
+    return {**_aws_options(endpoint, guarantee), "packing": "rows"}
+
+
 TARGETS: Mapping[str, Target] = {
     each.name: each
     for each in (
+        Target("firehose", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.firehose_service", _firehose_options, LogReader),
+        Target("kinesis", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.kinesis_service", _aws_options, LogReader),
         Target("http", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.http_service", _http_options, LogReader),
         Target(
             "kafka",
