@@ -41,6 +41,11 @@ class Failing:
         raise PermissionError("the vault was asked with s3cret")
 
 
+class Wrong:
+    def load(self) -> AwsKeys:
+        raise TypeError("s3cret")
+
+
 class Hanging:
     async def load(self) -> AwsKeys:
         import anyio

@@ -80,6 +80,11 @@ async def test_what_it_raises_is_told_by_its_kind_alone() -> None:
     assert "s3cret" not in str(raised.value)
 
 
+async def test_a_bug_in_it_is_no_outage() -> None:
+    with pytest.raises(ConfigurationError, match=r"load\(\) raised TypeError; mend it where the writers run"):
+        await first_key("Wrong")
+
+
 async def test_a_source_that_does_not_return_is_given_up() -> None:
     with pytest.raises(CredentialRetrievalError, match=r"load\(\) has not returned within 0.01 s"):
         await first_key("Hanging", 0.01)

@@ -21,6 +21,9 @@ from asyncsink_aws.keys import AwsKeys
 LOAD_TIMEOUT_S: Final = 30.0
 """How long a source may take."""
 
+# A bug is not an outage: no later call will do better.
+_BUGS: Final = (AssertionError, AttributeError, ImportError, LookupError, NameError, NotImplementedError, TypeError)
+
 
 def custom_credentials(path: str, timeout_s: float = LOAD_TIMEOUT_S) -> Callable[[], RenewedCredentials]:
     """What makes credentials by the source that the option ``customCredentials`` names.
@@ -61,7 +64,12 @@ async def _fetch(path: str, load: Callable[[], Any], timeout_s: float) -> AwsKey
         ) from error
     except Exception as error:
         # Not its message: it may quote what it was about.
-        raise CredentialRetrievalError(provider=path, error_msg=f"load() raised {type(error).__name__}") from error
+        said = f"load() raised {type(error).__name__}"
+        if isinstance(error, _BUGS):
+            raise ConfigurationError(
+                f"option 'customCredentials' = {path!r}: {said}; mend it where the writers run"
+            ) from error
+        raise CredentialRetrievalError(provider=path, error_msg=said) from error
     return _checked(path, returned)
 
 
