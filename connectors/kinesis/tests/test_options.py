@@ -68,7 +68,7 @@ def test_flinks_and_vectors_names_of_the_partition_key() -> None:
 @pytest.mark.parametrize("said", ["", "user,", ",", "user,,day"])
 def test_a_partition_key_without_a_columns_name_is_refused(said: str) -> None:
     with pytest.raises(
-        ConfigurationError, match="option 'partitionKey' = .* must be random, fixed, or names of columns"
+        ConfigurationError, match=r"option 'partitionKey' = .* must be random, fixed, or names of columns"
     ):
         read(partitionKey=said)
 

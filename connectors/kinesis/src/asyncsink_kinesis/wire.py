@@ -104,7 +104,7 @@ def result_of(answer: Mapping[str, Any], count: int) -> RequestResult:
 
     :raises RequestError: the answer does not speak of every record, so that what became of them is unknown
     """
-    if answer is _STORED:
+    if answer.get("Records") == ():  # botocore has copied our answer; its own are lists
         return RequestResult.OK
     records = answer.get("Records") or ()
     if len(records) != count:
@@ -116,6 +116,11 @@ def result_of(answer: Mapping[str, Any], count: int) -> RequestResult:
             f"the answer says that {answer['FailedRecordCount']} records failed, and gives no code for any",
         )
     return RequestResult(failed) if failed else RequestResult.OK
+
+
+def places_in(answer: Mapping[str, Any]) -> list[str | None]:
+    """The shard of each record, None where it was refused; nothing in an answer that was not taken apart."""
+    return [each.ShardId if isinstance(each, _Record) else each.get("ShardId") for each in answer.get("Records") or ()]
 
 
 def _failure(record: Any) -> Failure | None:
