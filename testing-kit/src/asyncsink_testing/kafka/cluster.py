@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from asyncsink_testing.kafka.listeners import PLAINTEXT, Sasl, Tls, listener_properties
 from asyncsink_testing.kafka.node import BrokerNode
-from asyncsink_testing.kafka.ports import HOST, free_ports
+from asyncsink_testing.ports import HOST, free_ports
 
 _CONTROLLER = "CONTROLLER"
 _ANSWER_S = 30.0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
+from asyncsink_testing.cache import kept
 from asyncsink_testing.kafka.unavailable import KafkaUnavailable
 
 Artifact = tuple[str, str, str]
@@ -29,28 +27,7 @@ def fetched(name: str, artifacts: Sequence[Artifact], *, alone: bool = False, ca
     :param cache: the folder to keep it below; by default ``asyncsink-testing`` in the user's cache
     :raises KafkaUnavailable: they are not there and Maven is missing, or does not fetch them
     """
-    cache = cache or _cache()
-    wanted = cache / name
-    if wanted.is_dir():
-        return wanted
-    cache.mkdir(parents=True, exist_ok=True)
-    with _locked(cache / f"{name}.lock"):
-        if not wanted.is_dir():
-            with tempfile.TemporaryDirectory(dir=cache) as folder:
-                _fetch(Path(folder), artifacts, alone).rename(wanted)
-    return wanted
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asyncsink-testing"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """The lock ends with the process that holds it, so one that is killed stops nobody."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    return kept(name, lambda folder: _fetch(folder, artifacts, alone), cache)
 
 
 def _fetch(folder: Path, artifacts: Sequence[Artifact], alone: bool) -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from asyncsink_testing.kafka.java import jars, java
-from asyncsink_testing.kafka.ports import HOST
+from asyncsink_testing.ports import HOST
 
 _START_S = 60.0
 _STOP_S = 20.0

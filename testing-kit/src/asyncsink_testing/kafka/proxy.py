@@ -9,10 +9,10 @@ from typing import Self
 import anyio
 
 from asyncsink_testing.kafka.connection import Connection
-from asyncsink_testing.kafka.ports import HOST
 from asyncsink_testing.kafka.produce import ProduceRequest
 from asyncsink_testing.kafka.reaction import React, Reaction
 from asyncsink_testing.kafka.rewriting import Address
+from asyncsink_testing.ports import HOST
 from asyncsink_testing.sockets import TaskOwner, accept
 from asyncsink_testing.tcp_proxy.endpoint import Endpoint, bind
 
