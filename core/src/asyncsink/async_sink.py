@@ -47,6 +47,24 @@ class AsyncSink(ConfiguredSink[InputT, Never, BufferedRequestState[EntryT], Neve
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[ClientT]:
         """The client, entered and left by one task; kept per worker process by :attr:`client_key` under Spark."""
 
+    def connected(self, client: ClientT) -> None:
+        """Take from the client what the service tells of itself, such as routes or limits; by default nothing.
+
+        Each writer calls it once, with the client that it has got or leased, before it takes over restored entries,
+        opens its converter and takes elements: :meth:`max_record_size_in_bytes`, :meth:`route_of`, :meth:`key_of` and
+        the sizes may rest on it. It does no I/O; what has to be asked is asked in :meth:`connect`. A sink has writers
+        with different clients if it is used more than once. What it raises gives the client back and ends the writer,
+        and what was to be restored stays in the snapshot.
+        """
+
+    def max_record_size_in_bytes(self, config: AsyncSinkWriterConfig) -> int:
+        """The bytes that an entry may have in this writer; asked once, after :meth:`connected`.
+
+        By default what `config` says. It may not exceed ``config.max_batch_size_in_bytes``: the writer raises
+        :class:`~asyncsink.ConfigurationError` then.
+        """
+        return config.max_record_size_in_bytes
+
     @abstractmethod
     def size_in_bytes(self, entry: EntryT) -> int:
         """The bytes of an entry as the service counts them."""

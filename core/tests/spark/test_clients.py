@@ -223,6 +223,33 @@ def test_classes_of_one_name_that_travel_by_value_do_not_share_clients_and_limit
     run(main)
 
 
+def test_each_writer_tells_its_sink_of_the_client_that_was_lent() -> None:
+    told: list[tuple[int, Any]] = []
+
+    class Told(FakeSink):
+        def connect(self, context: InitContext) -> AbstractAsyncContextManager[Any]:
+            return destination.client("a")()
+
+        def connected(self, client: Any) -> None:
+            told.append((id(self), client))
+
+        async def submit_request_entries(self, entries: RequestEntries[Any], client: Any) -> RequestResult:
+            assert told[-1] == (id(self), client)
+            return RequestResult.OK
+
+    destination = Destination()
+    sinks = [Told(FakeDestination()) for _ in range(3)]  # each task has its sink from the driver, by value
+
+    async def main(clients: WorkerClients, _: Destination) -> None:
+        for sink in sinks:
+            async with sink.create_writer(WriterInitContext(clients=clients)) as writer:
+                await writer.write(b"row")
+        assert destination.events == ["+a"]
+
+    run(main)
+    assert told == [(id(sink), "a") for sink in sinks]
+
+
 def test_a_class_that_can_be_imported_is_known_by_its_options_alone() -> None:
     sink = FakeSink(FakeDestination())
     assert sink.client_key == sink.fingerprint

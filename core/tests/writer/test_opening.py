@@ -29,7 +29,7 @@ class Connecting(FakeSink):
     """Takes a while to connect, and may fail."""
 
     error: BaseException | None = None
-    connects = 0
+    connects = lent = 0
 
     @asynccontextmanager
     async def _slowly(self) -> AsyncIterator[FakeClient]:
@@ -37,7 +37,11 @@ class Connecting(FakeSink):
         await anyio.sleep(0.02)
         if self.error is not None:
             raise self.error
-        yield FakeClient(self.destination, 1)
+        self.lent += 1
+        try:
+            yield FakeClient(self.destination, 1)
+        finally:
+            self.lent -= 1
 
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[FakeClient]:
         return self._slowly()
@@ -115,7 +119,7 @@ async def test_a_state_too_large_to_be_restored_stays_in_the_snapshot() -> None:
     assert writer.snapshot_state() == [state]
     refuses(writer)
     await writer.aclose()
-    assert sink.connects == 0
+    assert (sink.connects, sink.lent) == (1, 0), "what an entry may have the sink may learn from its client"
 
 
 @pytest.mark.parametrize("states", [[], [STATE]], ids=["empty", "restored"])

@@ -53,6 +53,8 @@ class Engine:
         self.metrics: WriterMetrics | None = None
         self.failure: DeliveryError | None = None
         self.is_open = self.is_closed = False
+        self.max_record_size_in_bytes = config.max_record_size_in_bytes
+        """Bytes an entry; once the writer has connected, what the sink says of it."""
         self.lanes = Lanes(
             sink.scope_of,
             lambda scope: limiters.limiter(scope, config),
@@ -277,10 +279,17 @@ class Engine:
 
         :raises WriterClosedError: the writer was closed while it connected
         """
-        if self.is_closed:
-            raise WriterClosedError("the writer was closed while it connected")
+        self.check_not_closed()
         self._dispatch.workers, self.clock, self.is_open = workers, clock, True
         self.plan()
+
+    def check_not_closed(self) -> None:
+        """To be called between the steps of opening.
+
+        :raises WriterClosedError: the writer was closed while it connected
+        """
+        if self.is_closed:
+            raise WriterClosedError("the writer was closed while it connected")
 
     def fail(self, error: DeliveryError, cause: BaseException | None = None) -> None:
         """The writer has failed: nothing is sent any more, and what was in flight stays in the snapshot."""

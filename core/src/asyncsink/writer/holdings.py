@@ -46,22 +46,29 @@ def snapshot(engine: Engine) -> BufferedRequestState[Any]:
     return BufferedRequestState(tuple(entry for _, entry, _ in held), tuple(size for _, _, size in held))
 
 
-def statistics(engine: Engine, settlement: Settlement) -> WriterStatistics:
-    """The counts of this moment."""
+def statistics(
+    engine: Engine, settlement: Settlement, restoring: BufferedRequestState[Any] | None = None
+) -> WriterStatistics:
+    """The counts of this moment.
+
+    :param restoring: what the engine is to take over, and does not hold yet
+    """
+    restored = 0 if restoring is None else len(restoring.entries)
+    size = 0 if restoring is None else restoring.size_in_bytes
     in_flight = sum(map(len, engine.in_flight.values()))
     budgets = [scope.limiter.budget() for scope in engine.lanes.scopes.values()]
     counted = engine.accounting
     return WriterStatistics(
         accepted=counted.accepted,
-        restored=counted.restored,
+        restored=counted.restored + restored,
         acknowledged=counted.acknowledged,
         dead_lettered=counted.dead_lettered,
         dropped=counted.dropped,
         rejected=counted.rejected + len(engine.condemned),
-        buffered_entries=counted.unacknowledged - in_flight,
+        buffered_entries=counted.unacknowledged + restored - in_flight,
         in_flight_entries=in_flight,
         in_flight_requests=len(engine.in_flight),
-        size_in_bytes=engine.size_in_bytes,
+        size_in_bytes=engine.size_in_bytes + size,
         requests=engine.starts,
         retried_entries=settlement.retried,
         throttled_entries=settlement.throttled,

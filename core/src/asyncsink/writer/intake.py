@@ -10,7 +10,7 @@ from asyncsink.blocks import EntryBlock, merge
 from asyncsink.context import WriteContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import ConversionError, OversizedEntryError
-from asyncsink.writer.make import BlockMaker
+from asyncsink.writer.engine import Engine
 from asyncsink.writer.rejecting import Refused
 from asyncsink.writer.tail import OpenTail
 
@@ -26,12 +26,12 @@ class Intake:
     :ivar context: of an element that is written without one
     """
 
-    __slots__ = ("_limit", "_maker", "_tail", "_warned", "context", "converter")
+    __slots__ = ("_engine", "_maker", "_tail", "_warned", "context", "converter")
 
-    def __init__(self, converter: ElementConverter[Any, Any], maker: BlockMaker, tail: OpenTail, limit: int) -> None:
-        self.converter, self._maker, self._tail, self._limit = converter, maker, tail, limit
+    def __init__(self, converter: ElementConverter[Any, Any], engine: Engine) -> None:
+        self.converter, self._engine, self._maker, self._tail = converter, engine, engine.maker, engine.tail
         self._warned = False
-        self.context: WriteContext = _NextContext(tail)
+        self.context: WriteContext = _NextContext(engine.tail)
 
     def offer(self, count: int, context: WriteContext | None) -> int:
         """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
@@ -133,7 +133,7 @@ class Intake:
     def oversized(self, size: int) -> OversizedEntryError:
         """What to raise for an entry of `size` bytes that is too large to be ever sent."""
         return OversizedEntryError(
-            f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._limit}; "
+            f"an entry has {size} bytes, more than max_record_size_in_bytes = {self._engine.max_record_size_in_bytes}; "
             "make it smaller, or raise the limit if the service allows"
         )
 

@@ -68,7 +68,7 @@ class RunWriter:
         self, block: EntryBlock[Any], sequences: Sequence[int], refused: Sequence[Refused] = ()
     ) -> None:
         """Accept a block, around the elements that could not be converted and the entries that are too large."""
-        large = block.oversized(self._engine.config.max_record_size_in_bytes)
+        large = block.oversized(self._engine.max_record_size_in_bytes)
         if not large and not refused:
             await self._write_slices(block, 0, len(block))
             return

@@ -38,7 +38,6 @@ class Settlement:
     def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine, rejections: Rejections) -> None:
         self._engine, self._retry, self._rejections = engine, engine.config.retry, rejections
         self._accounting, self._time = engine.accounting, engine.time
-        self._limits = Limits(engine.config.retry.max_attempts, engine.config.max_record_size_in_bytes)
         self._judge = Judge(sink.errors, type(sink).__name__)
         self.retried = self.throttled = self.failed_requests = 0
         self.last_send_time_s: float | None = None
@@ -82,7 +81,7 @@ class Settlement:
 
     def _settle(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
         if outcome.kind is None:
-            entries = sort_entries(request, outcome, self._engine.maker, self._limits)
+            entries = self._sorted(request, outcome)
             wait_s, ignored = entries.throttle_wait_s, entries.says_nothing_of_load
             self._release(request, entries.count, entries.throttled_count, wait_s, ignored)
             self._settle_entries(request, outcome, entries)
@@ -91,6 +90,10 @@ class Settlement:
         rejects = outcome.kind is FailureKind.REJECTED
         self._release(request, count, count if throttles else 0, outcome.retry_after_s, ignored=rejects)
         self._settle_whole(request, outcome)
+
+    def _sorted(self, request: InFlightRequest[Any], outcome: Outcome) -> Sorted:
+        limits = Limits(self._retry.max_attempts, self._engine.max_record_size_in_bytes)
+        return sort_entries(request, outcome, self._engine.maker, limits)
 
     def _settle_whole(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
         self.failed_requests += 1
@@ -177,7 +180,7 @@ class Settlement:
             return
         outcome = self._judge.judge(answer, len(request))
         if outcome.kind is None and not outcome.is_throttled(len(request)):
-            entries = sort_entries(request, outcome, self._engine.maker, self._limits)
+            entries = self._sorted(request, outcome)
             request.lane.sealed.remove(request)
             self._time.progress_s = self._engine.clock()
             self.retried -= len(request)

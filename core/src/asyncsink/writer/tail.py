@@ -46,7 +46,7 @@ class OpenTail:
         self.room = min(room, config.max_buffered_requests - engine.waiting_count)
         # No more than a record may have: a write that finds its entry to fit need not ask whether it is too large.
         left = config.max_buffered_size_in_bytes - engine.size_in_bytes
-        self.offset = -min(size, left, config.max_record_size_in_bytes)
+        self.offset = -min(size, left, engine.max_record_size_in_bytes)
         self.offsets = [self.offset]
         engine.time.arm()
 

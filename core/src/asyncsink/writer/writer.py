@@ -78,9 +78,8 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._rejections = Rejections(sink, self._engine, context, shared, self._check)
         self._settlement = Settlement(sink, self._engine, self._rejections)
         self._life = Life(sink, context)
-        self._max_record = config.max_record_size_in_bytes
         self._tail = self._engine.tail
-        self._intake = Intake(sink.converter(context.schema), self._engine.maker, self._tail, self._max_record)
+        self._intake = Intake(sink.converter(context.schema), self._engine)
         self._apply, self._context = self._intake.converter.apply, self._intake.context
         self._size_of = sink.size_in_bytes
         self._room = Room(self._engine, self._check)
@@ -93,9 +92,12 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
     # ---- life ------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        """Connect, take over the restored states, and start.
+        """Connect, let the sink learn from its client, take over the restored states, and start.
+
+        Whatever raises, the client is given back, and what was to be restored is in the snapshot.
 
         :raises OversizedEntryError: a restored entry is larger than ``max_record_size_in_bytes``
+        :raises ConfigurationError: by the sink's own limit an entry may be larger than a request
         """
         if self._entered:
             raise WriterClosedError("a writer can be entered once; make a new one with its snapshot_state()")
@@ -107,16 +109,18 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         if group.is_registered:
             self._engine.metrics = WriterMetrics(group, self.statistics, self._config.max_batch_size)
         try:
+            await self._life.connect(self._engine)
             self._restore()
             self._intake.converter.open(self._init)
-            await self._life.enter(self._engine, self._rejections, self._ended)
-        except BaseException:
+            await self._life.start(self._engine, self._rejections, self._ended)
+        except BaseException as error:
             self._close()
+            await self._life.leave(error)
             raise
         return self
 
     def _restore(self) -> None:
-        state, limit = self._state, self._max_record
+        state, limit = self._state, self._engine.max_record_size_in_bytes
         assert state is not None
         large = next((size for size in state.sizes if size > limit), None)
         if large is not None:
@@ -226,7 +230,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     async def _append_last(self, entry: EntryT, size: int, sequence: int) -> None:
         """Accept an entry that uses up the bytes of the open tail, or does not fit into the buffer yet, or never."""
-        if size > self._max_record:
+        if size > self._engine.max_record_size_in_bytes:
             await self._refuse(Refused(self._intake.oversized(size), sequence, entry=entry))
             return
         while not self._room.fits(size):
@@ -261,7 +265,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
             self._refuse_nowait(self._intake.refused(element, self._context.sequence, error))
             return
         size = self._size_of(entry)
-        if size > self._max_record:
+        if size > self._engine.max_record_size_in_bytes:
             self._refuse_nowait(Refused(self._intake.oversized(size), self._context.sequence, entry=entry))
             return
         if not self._room.fits(size):
@@ -279,7 +283,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
 
     async def wait_available(self) -> None:
         """Wait until one more entry of any legal size fits; several producers loop over it and write_nowait."""
-        await self._room.wait(self._max_record)
+        await self._room.wait(self._engine.max_record_size_in_bytes)
 
     async def write_many(self, elements: Sequence[InputT], context: WriteContext | None = None) -> None:
         """Accept elements in order, converted in runs as room comes; ``context.sequence`` is that of the first.
@@ -366,7 +370,7 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         self._statistics = self._told()
 
     def _told(self) -> WriterStatistics:
-        return holdings.statistics(self._engine, self._settlement)
+        return holdings.statistics(self._engine, self._settlement, self._state if self._entered else None)
 
     def _ended(self, request: Any, answer: Any) -> None:
         self._settlement.ended(request, answer)
