@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from asyncsink_aws.client import connect
-from asyncsink_aws.ready_bodies import register
+from asyncsink_kinesis.shards.reading import read_shards
 from asyncsink_kinesis.stream import StreamDescription, describe
+from asyncsink_kinesis.strict_order import SequenceNumbers
 from asyncsink_kinesis.wire import decode_answer, decode_places
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from asyncsink.config import AsyncSinkWriterConfig
     from asyncsink_kinesis.options import KinesisOptions
-    from asyncsink_kinesis.shards import ShardMap
+    from asyncsink_kinesis.shards.shard_map import ShardMap
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class KinesisClient:
     :ivar stream: what the stream told when the client was made
     :ivar shards: its shards and their ranges of hash keys, where `per_shard_limits` or `aggregation` ask for them
     :ivar ready_bodies: whether requests go past botocore's serializer and parser
+    :ivar sequence_numbers: the last of each key, for ``ordering=strict``
     """
 
     aws: AioBaseClient
     stream: StreamDescription
     shards: ShardMap | None = None
     ready_bodies: bool = True
+    sequence_numbers: SequenceNumbers = field(default_factory=SequenceNumbers)
 
 
 @asynccontextmanager
@@ -44,9 +47,13 @@ async def opened(
 
     :param ready_bodies: False has botocore build every request and parse every answer
     """
-    async with connect(options, "kinesis", max_in_flight=config.max_in_flight_requests, ready_bodies=False) as aws:
-        if ready_bodies:
-            places = options.per_shard_limits or options.strict_ordering
-            register(aws, "kinesis", "PutRecords", decode_places if places else decode_answer)
+    decode = decode_places if options.by_shard else decode_answer
+    async with connect(
+        options,
+        "kinesis",
+        max_in_flight=config.max_in_flight_requests,
+        ready_bodies=decode if ready_bodies else None,
+    ) as aws:
         stream = await describe(aws, options, config.retry.timeout_s)
-        yield KinesisClient(aws, stream, None, ready_bodies)
+        shards = await read_shards(aws, options, config.retry.timeout_s) if options.by_shard else None
+        yield KinesisClient(aws, stream, shards, ready_bodies)

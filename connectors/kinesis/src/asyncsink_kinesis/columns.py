@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from asyncsink.arrow import ArrowBlock, normalise
 from asyncsink.arrow.json_rows import payloads
+from asyncsink_kinesis.aggregation.sizes import HASH_TAGS, LARGE_TAGS, SMALL, SMALL_TAGS
 from asyncsink_kinesis.entry import KinesisEntry
 from asyncsink_kinesis.partition_keys import (
     HASH_KEY_PATTERN,
@@ -28,12 +29,29 @@ _NAMES = ("data", "partition_key", "explicit_hash_key")
 _TEXT = pa.string()
 
 
-def records_block(data: Any, keys: Any, hash_keys: Any | None) -> ArrowBlock[KinesisEntry]:
-    """A block of records, measured as the service does: payload and partition key."""
+def records_block(
+    data: Any, keys: Any, hash_keys: Any | None, routes: Any = None, *, aggregated: bool = False
+) -> ArrowBlock[KinesisEntry]:
+    """A block of records, measured as the service does: payload and partition key.
+
+    :param routes: of the records, as :class:`~asyncsink.arrow.ArrowBlock` takes them
+    :param aggregated: measure what they cost as rows of an aggregated record
+    """
     columns = [data, keys] if hash_keys is None else [data, keys, hash_keys]
     batch = pa.RecordBatch.from_arrays(columns, names=list(_NAMES[: len(columns)]))
     sizes: npt.NDArray[np.int64] = np.add(_lengths(data), _lengths(keys), dtype=np.int64)
-    return ArrowBlock(batch, entry_of, sizes, ColumnKeys(keys))
+    if aggregated:
+        sizes += _tags(data, hash_keys)
+    return ArrowBlock(batch, entry_of, sizes, ColumnKeys(keys), routes)
+
+
+def _tags(data: Any, hash_keys: Any | None) -> npt.NDArray[np.int64]:
+    """What :func:`~asyncsink_kinesis.aggregation.sizes.row_size` counts beside payload and partition key."""
+    tags = np.where(_lengths(data) < SMALL, SMALL_TAGS, LARGE_TAGS).astype(np.int64)
+    if hash_keys is None:
+        return tags
+    hashed: npt.NDArray[np.int32] = pc.fill_null(pc.add(pc.binary_length(hash_keys), HASH_TAGS), 0).to_numpy()
+    return np.add(tags, hashed, dtype=np.int64)
 
 
 def _lengths(values: Any) -> npt.NDArray[Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from asyncsink.context import Column, InitContext, Schema, WriteContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import SchemaError
-from asyncsink_aws.payloads import Payloads
+from asyncsink_aws.payloads import PAYLOAD_COLUMNS, Payloads
 from asyncsink_kinesis.entry import KinesisEntry, checked
 from asyncsink_kinesis.options import KinesisOptions
 from asyncsink_kinesis.partition_keys import KeyMaker, check_hash_key, check_key, key_text
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 KEY_COLUMN = "partitionKey"
 HASH_KEY_COLUMN = "explicitHashKey"
-PAYLOAD_COLUMNS = ("data", "value")
 
 _KEY_TYPES = frozenset(
     {"string", "boolean", "byte", "tinyint", "short", "smallint", "int", "integer", "long", "bigint", "date"}
 )
+
+
+RoutesOf = Callable[[Any, Any], tuple[Sequence[Hashable | None], Any]]
+"""From columns of partition keys and explicit hash keys to the routes of the records, as a block takes them."""
 
 
 class KinesisConverter(ElementConverter[Any, KinesisEntry]):
@@ -34,20 +37,19 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
     object; ``partitionKey`` and ``explicitHashKey`` are what they say and no part of it. Elements without a schema:
     bytes and strings are payloads; a mapping becomes a JSON object, without these two.
 
+    :param routes_of: the routes of many records at once, for a writer
     :raises SchemaError: a column is missing, of a type that cannot be sent, or would not be sent
     """
 
-    def __init__(self, schema: Schema | None, options: KinesisOptions) -> None:
+    def __init__(self, schema: Schema | None, options: KinesisOptions, routes_of: RoutesOf | None = None) -> None:
+        self._routes_of, self._aggregated = routes_of, options.aggregation == "kpl"
         self._key = _named(schema, KEY_COLUMN)
         self._hash_key = _named(schema, HASH_KEY_COLUMN)
         self._made = KeyMaker(options.partition_key, _key_columns(schema, options), options.partition_key_delimiter)
-        self._payload = None
         used = [name for name in (self._key, self._hash_key) if name is not None]
         if schema is not None:
             _check_columns(schema, self._key, self._hash_key, options)
-            self._payload = next((found.name for name in PAYLOAD_COLUMNS if (found := schema.find(name))), None)
-            if self._payload is not None:
-                used += self._made.columns  # the row is sent without its other columns: these two uses are all there is
+            used += _keys_beside_payload(schema, self._made.columns)
         self._payloads = Payloads(schema, other_columns=used)
 
     def open(self, context: InitContext) -> None:
@@ -74,16 +76,16 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
         """Convert all rows of an Arrow batch at once; raises as :meth:`apply` does, for the batch as a whole."""
         from asyncsink_kinesis import columns
 
-        if self._payload is None:
+        if self._payloads.column is None:
             data = columns.payloads_of(self._payloads.many(batch))
         else:
-            data = columns.payload_column(batch, self._payload)
+            data = columns.payload_column(batch, self._payloads.column)
         names = {name.lower(): name for name in batch.schema.names}
         hash_name = names.get(HASH_KEY_COLUMN.lower())
         hash_keys = None if hash_name is None else columns.hash_keys_of_column(batch, hash_name)
-        return columns.records_block(
-            data, self._keys(batch, names.get(KEY_COLUMN.lower()), context.sequence), hash_keys
-        )
+        keys = self._keys(batch, names.get(KEY_COLUMN.lower()), context.sequence)
+        routes = None if self._routes_of is None else self._routes_of(keys, hash_keys)
+        return columns.records_block(data, keys, hash_keys, routes, aggregated=self._aggregated)
 
     def _keys(self, batch: pa.RecordBatch, name: str | None, sequence: int) -> Any:
         from asyncsink_kinesis import columns
@@ -110,6 +112,12 @@ def _key_columns(schema: Schema | None, options: KinesisOptions) -> tuple[str, .
     if schema is None:
         return options.key_columns
     return tuple(_key_column(schema, name, options).name for name in options.key_columns)
+
+
+def _keys_beside_payload(schema: Schema, key_columns: tuple[str, ...]) -> list[str]:
+    """The columns of the key that are no part of what is sent: in JSON they are."""
+    payload = next((found.name for name in PAYLOAD_COLUMNS if (found := schema.find(name))), None)
+    return [] if payload is None else [name for name in key_columns if name != payload]
 
 
 def _key_column(schema: Schema, name: str, options: KinesisOptions) -> Column:

@@ -63,7 +63,15 @@ class KinesisOptions(AwsOptions):
     )
     aggregation: Literal["none", "kpl"] = option(
         "none",
-        doc="kpl packs many rows into one record, as Amazon's Kinesis Producer Library does; consumers must unpack.",
+        doc="kpl packs many rows into one record, as Amazon's Kinesis Producer Library does; consumers must unpack. "
+        "Limits of the writer count rows then, and each shard is limited by itself.",
+    )
+    aggregation_max_size_in_bytes: int = option(
+        51_200,
+        name="aggregationMaxSize",
+        unit="bytes",
+        doc="Bytes of an aggregated record; a row that is larger goes as a record of its own.",
+        aliases=["AggregationMaxSize"],
     )
     strict_ordering: bool = option(
         False,
@@ -102,6 +110,11 @@ class KinesisOptions(AwsOptions):
                 "options 'aggregation' = 'kpl' and 'strictOrdering' = true exclude each other: an aggregated record "
                 "holds rows of many keys; give one of them"
             )
+
+    @property
+    def by_shard(self) -> bool:
+        """Whether a request goes to one shard alone, as the limits of each and aggregated records need it."""
+        return self.per_shard_limits or self.aggregation == "kpl"
 
     @property
     def stream(self) -> StreamName:

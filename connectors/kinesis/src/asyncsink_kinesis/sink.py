@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from asyncsink.async_sink import AsyncSink
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, Schema
-from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
 from asyncsink.limits.description import RateLimit
 from asyncsink.request import RequestEntries, RequestResult
+from asyncsink_kinesis.aggregation.sizes import size_in_frame
 from asyncsink_kinesis.converter import KinesisConverter
-from asyncsink_kinesis.entry import (
-    MAX_RECORD_BYTES,
-    MAX_RECORDS,
-    MAX_REQUEST_BYTES,
-    KinesisEntry,
-    size_in_bytes,
-)
+from asyncsink_kinesis.entry import KinesisEntry, size_in_bytes
 from asyncsink_kinesis.entry_serializer import KinesisEntrySerializer
 from asyncsink_kinesis.errors import ERRORS
+from asyncsink_kinesis.limits import check_limits
 from asyncsink_kinesis.options import KinesisOptions
+from asyncsink_kinesis.shards.limits import aggregated, per_shard
 
 if TYPE_CHECKING:
     from asyncsink_kinesis.client import KinesisClient
+    from asyncsink_kinesis.shards.shard_map import ShardMap
 
 
 class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
@@ -48,19 +46,18 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
 
     _stream_limit: int | None = None
     """Bytes of a record, as the stream has told them in this process."""
+    _shards: ShardMap | None = None
+    """The shards of the stream, as this process knows them."""
+
+    def default_config(self) -> AsyncSinkWriterConfig:
+        options, found = self.options, self.defaults
+        if options.by_shard:
+            found = aggregated(found) if options.aggregation == "kpl" else per_shard(found)
+        return replace(found, max_batch_size=1, ordering="key") if options.strict_ordering else found
 
     def check_config(self, config: AsyncSinkWriterConfig) -> None:
         super().check_config(config)
-        for field, option, value, limit in (
-            ("max_batch_size", "maxBatchSize", config.max_batch_size, MAX_RECORDS),
-            ("max_batch_size_in_bytes", "maxBatchSizeInBytes", config.max_batch_size_in_bytes, MAX_REQUEST_BYTES),
-            ("max_record_size_in_bytes", "maxRecordSizeInBytes", config.max_record_size_in_bytes, MAX_RECORD_BYTES),
-        ):
-            if value > limit:
-                unit = "records a request" if field == "max_batch_size" else "bytes"
-                raise ConfigurationError(
-                    f"{field} (option {option}) = {value} exceeds what Kinesis takes, {limit} {unit}; lower it"
-                )
+        check_limits(self.options, config)
 
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[KinesisClient]:
         from asyncsink_kinesis.client import opened
@@ -68,7 +65,11 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
         return opened(self.options, self.config)
 
     def connected(self, client: KinesisClient) -> None:
-        self._stream_limit = client.stream.max_record_size_in_bytes
+        self._stream_limit, self._shards = client.stream.max_record_size_in_bytes, client.shards
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was told in this process: it belongs to a client and its event loop."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_shards", "_stream_limit")}
 
     def max_record_size_in_bytes(self, config: AsyncSinkWriterConfig) -> int:
         """The limit of the configuration; where that is the default, the stream's own, if a request can hold it."""
@@ -78,20 +79,42 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
         return min(told, config.max_batch_size_in_bytes)
 
     def converter(self, schema: Schema | None) -> KinesisConverter:
-        return KinesisConverter(schema, self.options)
+        return KinesisConverter(schema, self.options, self.routes_of)
 
     def size_in_bytes(self, entry: KinesisEntry) -> int:
-        return size_in_bytes(entry)
+        return size_in_frame(entry) if self.options.aggregation == "kpl" else size_in_bytes(entry)
 
     def sizes(self, entries: Sequence[KinesisEntry]) -> Sequence[int]:
-        return [size_in_bytes(entry) for entry in entries]
+        size_of = size_in_frame if self.options.aggregation == "kpl" else size_in_bytes
+        return [size_of(entry) for entry in entries]
 
     def key_of(self, entry: KinesisEntry) -> Hashable:
         return entry.partition_key
 
+    def route_of(self, entry: KinesisEntry) -> Hashable | None:
+        """The shard, where each is limited by itself."""
+        shards = self._shards
+        return None if shards is None else shards.shard_of(entry.partition_key, entry.explicit_hash_key)
+
+    def routes_of(self, keys: Any, hash_keys: Any | None) -> tuple[Sequence[Hashable | None], Any]:
+        """The routes of the records of an Arrow batch, as :meth:`route_of` says them of each."""
+        if self._shards is not None:
+            return self._shards.shards_of(keys, hash_keys)
+        import numpy as np
+
+        return (None,), np.zeros(len(keys), np.uint8)
+
     async def submit_request_entries(
         self, entries: RequestEntries[KinesisEntry], client: KinesisClient
     ) -> RequestResult:
+        if self.options.aggregation == "kpl":
+            from asyncsink_kinesis.aggregation.put import put_frames
+
+            return await put_frames(entries, client, self.options)
+        if self.options.strict_ordering:
+            from asyncsink_kinesis.strict_order import put_in_order
+
+            return await put_in_order(entries, client, self.options)
         from asyncsink_kinesis.put import put_records
 
         return await put_records(entries, client, self.options)

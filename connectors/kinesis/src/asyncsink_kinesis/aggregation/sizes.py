@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from asyncsink.config import MiB
 from asyncsink_kinesis.aggregation.frame import FRAME_BYTES
+
+if TYPE_CHECKING:
+    from asyncsink_kinesis.entry import KinesisEntry
 
 MAX_FRAMES = 500
 """Records a PutRecords request may hold."""
@@ -12,7 +17,9 @@ MAX_KEY_BYTES = 4 * 256
 MAX_ROW_BYTES = 9 * MiB + MiB // 2
 """Bytes of the rows of a request: 500 frames add less than the half MiB up to the service's 10 MiB."""
 
-_SMALL = 16_000
+SMALL = 16_000
+"""Payloads below have lengths of at most two bytes, the record around them too."""
+SMALL_TAGS, LARGE_TAGS, HASH_TAGS = 13, 17, 6
 
 
 def row_size(data: int, key: int, explicit: int = 0) -> int:
@@ -25,8 +32,14 @@ def row_size(data: int, key: int, explicit: int = 0) -> int:
     :param key: bytes of the partition key
     :param explicit: bytes of the explicit hash key, 0 without one
     """
-    tags = 13 if data < _SMALL else 17
-    return data + key + tags + (explicit + 6 if explicit else 0)
+    tags = SMALL_TAGS if data < SMALL else LARGE_TAGS
+    return data + key + tags + (explicit + HASH_TAGS if explicit else 0)
+
+
+def size_in_frame(entry: KinesisEntry) -> int:
+    """:func:`row_size` of an entry."""
+    data, key, explicit = entry
+    return row_size(len(data), len(key) if key.isascii() else len(key.encode()), len(explicit or ""))
 
 
 def least_frame_bytes(max_batch_size_in_bytes: int) -> int:
