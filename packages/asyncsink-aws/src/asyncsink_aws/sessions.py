@@ -24,9 +24,11 @@ def _loader() -> Loader:
 @cache
 def warm_up(service: str) -> None:
     """Read what clients of a service are made of; blocks."""
-    session = AioSession()
-    session.register_component("data_loader", _loader())
-    session.warm_up_loader_caches(service)
+    loader = _loader()
+    for name in ("_retry", "endpoints", "partitions", "sdk-default-configuration"):
+        loader.load_data_with_path(name)
+    for kind in ("service-2", "endpoint-rule-set-1"):
+        loader.load_service_model(service, kind)
 
 
 def session_for(options: AwsOptions, *, profile: str | None = None) -> AioSession:
