@@ -34,7 +34,7 @@ def test_a_column_is_the_payload_as_it_is(column: str, kind: str) -> None:
 
 
 def test_a_row_without_such_a_column_is_a_json_object() -> None:
-    rows = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+    rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
     assert both(rows, schema(id="bigint", name="string")) == [b'{"id":1,"name":"a"}', b'{"id":2}']
 
 

@@ -14,7 +14,7 @@ from aiobotocore.session import get_session
 from botocore.exceptions import ClientError
 
 from asyncsink import ConfigurationError
-from asyncsink_aws.bodies import body_of
+from asyncsink_aws.bodies import Texts, body_of
 from asyncsink_aws.ready_bodies import ReadyBody, register
 from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction
 from asyncsink_testing.aws import KinesisFake
@@ -81,7 +81,7 @@ async def test_the_service_stores_what_a_ready_body_holds() -> None:
 
 async def test_a_ready_body_is_the_request_that_botocore_makes() -> None:
     records = [{"Data": b"\x00\xff", "PartitionKey": "ü"}, {"Data": b"2", "PartitionKey": "b", "ExplicitHashKey": "7"}]
-    texts = {"PartitionKey": ["ü", "b"], "ExplicitHashKey": [None, "7"]}
+    texts: dict[str, Texts] = {"PartitionKey": ["ü", "b"], "ExplicitHashKey": [None, "7"]}
     ready = body_of({"StreamName": "clicks"}, [b"\x00\xff", b"2"], texts)
     async with connected(answered(b'{"FailedRecordCount":0,"Records":[]}')) as (requests, client):
         await client.put_records(StreamName="clicks", Records=ReadyBody.of(ready))

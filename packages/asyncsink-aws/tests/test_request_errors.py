@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -26,11 +27,15 @@ OPTIONS = AwsOptions(region="eu-west-1", access_key_id="AKIDEXAMPLE", secret_acc
 
 
 def refused(
-    code: str, message: str = "", status: int = 400, operation: str = "PutRecords", **headers: str
+    code: str,
+    message: str = "",
+    status: int = 400,
+    operation: str = "PutRecords",
+    headers: Mapping[str, str] | None = None,
 ) -> ClientError:
     response: dict[str, Any] = {
         "Error": {"Code": code, "Message": message},
-        "ResponseMetadata": {"RequestId": "id-1", "HTTPStatusCode": status, "HTTPHeaders": headers},
+        "ResponseMetadata": {"RequestId": "id-1", "HTTPStatusCode": status, "HTTPHeaders": headers or {}},
     }
     return ClientError(response, operation)
 
@@ -115,7 +120,7 @@ def test_what_may_go_on_failing_says_what_helps(code: str, words: str) -> None:
     ],
 )
 def test_a_service_may_ask_to_be_left_alone(headers: dict[str, str], seconds: float | None) -> None:
-    assert request_error(refused("SlowDown", **headers)).retry_after_s == seconds
+    assert request_error(refused("SlowDown", headers=headers)).retry_after_s == seconds
 
 
 @pytest.mark.parametrize(
@@ -167,7 +172,8 @@ def test_a_handshake_that_broke_is_an_outage() -> None:
 
 @pytest.mark.parametrize(("status", "kind"), [(407, RequestError), (503, OSError)])
 def test_a_proxy_may_refuse_or_be_away(status: int, kind: type[Exception]) -> None:
-    refusal: Any = ClientHttpProxyError(None, (), status=status, message="no")  # type: ignore[arg-type]
+    nobody: Any = None
+    refusal = ClientHttpProxyError(nobody, (), status=status, message="no")
     error = boto.ProxyConnectionError(proxy_url="http://***:***@proxy:3128", error=refusal)
     assert isinstance(mapped(error), kind)
 
