@@ -26,7 +26,7 @@ def parameters(stream: str, records: Sequence[Any], *, ready: bool) -> dict[str,
     :param ready: with a ready body; otherwise botocore builds it, record by record
     """
     if not ready:
-        return {"DeliveryStreamName": stream, "Records": [{"Data": record} for record in records]}
+        return {"DeliveryStreamName": stream, "Records": [{"Data": bytes(record)} for record in records]}
     body = body_of({"DeliveryStreamName": stream}, records)
     return {"DeliveryStreamName": stream, "Records": ReadyBody.of(body)}
 
