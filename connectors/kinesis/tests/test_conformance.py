@@ -28,7 +28,7 @@ class TestKinesis(SinkConformance):
         keeps_state=True,
         max_batch_entries=500,
         max_batch_bytes=10 * 1024 * 1024,
-        max_record_bytes=10 * 1024 * 1024,
+        max_record_bytes=1024 * 1024,
         client_modules=("botocore", "aiobotocore", "aiohttp", "msgspec"),
     )
 
@@ -42,6 +42,7 @@ class TestKinesis(SinkConformance):
             "endpoint": "{endpoint}",
             "streamName": "{stream}",
             "region": "{region}",
+            "partitionKey": "key",
             "accessKeyId": "AKIDEXAMPLE",
             "secretAccessKey": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
         }
