@@ -1,0 +1,182 @@
+"""Rows into a stream without Spark: our writer, fed with Arrow batches, and the clients that Python programs call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from time import perf_counter, process_time
+from typing import Any
+
+import anyio
+import pyarrow as pa
+from kinesis_stub import REGION, STREAM, Stub
+
+from asyncsink import Column, Schema
+from asyncsink.context import WriterInitContext
+from asyncsink_kinesis import KinesisSink
+
+BATCH_ROWS = 10_000
+"""As Spark hands them over."""
+REQUEST_ROWS = 500
+"""The most that PutRecords takes."""
+IN_FLIGHT = 8
+"""Requests at once, of all that send several."""
+CREDENTIALS = {"aws_access_key_id": "AKIDEXAMPLE", "aws_secret_access_key": "bench"}
+_DISTINCT_KEYS = 5000
+_SCHEMA = Schema((Column("data", "binary"), Column("partitionKey", "string")))
+"""As Spark's, by which our sink knows the payload's column."""
+_WORDS = b"the quick brown fox jumps over the lazy dog and runs away from 3.14159 wolves at 2024-01-01".split()
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What one run has taken."""
+
+    seconds: float
+    processor_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """One batch of rows, which is sent again and again: as lists, and as Arrow columns."""
+
+    keys: list[str]
+    values: list[bytes]
+    batch: pa.RecordBatch
+
+    def requests(self) -> Iterator[list[dict[str, Any]]]:
+        """The records of each request, as botocore wants them."""
+        for start in range(0, BATCH_ROWS, REQUEST_ROWS):
+            some = slice(start, start + REQUEST_ROWS)
+            yield [
+                {"Data": value, "PartitionKey": key}
+                for value, key in zip(self.values[some], self.keys[some], strict=True)
+            ]
+
+
+@cache
+def material(size: int) -> Material:
+    """Values of so many bytes, which look like text, with keys that repeat."""
+    chosen = random.Random(7)
+    keys = [f"user-{chosen.randrange(_DISTINCT_KEYS):06}" for _ in range(BATCH_ROWS)]
+    values = [b" ".join(chosen.choices(_WORDS, k=size // 4))[:size].ljust(size, b"x") for _ in range(BATCH_ROWS)]
+    columns = {"data": pa.array(values, pa.binary()), "partitionKey": pa.array(keys, pa.string())}
+    return Material(keys, values, pa.RecordBatch.from_pydict(columns))
+
+
+Send = Callable[[str, Material, int], Took]
+"""Sends the batch once to warm up, and then so often, to the stream at this address."""
+Feed = Callable[[int], Awaitable[None]]
+
+
+def sends(stub: Stub, send: Send, size: int, batches: int) -> Callable[[], Took]:
+    """What sends so many batches, and sees that as many rows have come.
+
+    :raises RuntimeError: another number of rows came
+    """
+
+    def run() -> Took:
+        before = stub.rows()
+        took = send(stub.url, material(size), batches)
+        came, expected = stub.rows() - before, (batches + 1) * BATCH_ROWS
+        if came != expected:
+            raise RuntimeError(f"{came} rows came, and {expected} were sent")
+        return took
+
+    return run
+
+
+def our_writer(url: str, sent: Material, batches: int) -> Took:
+    sink = KinesisSink(
+        stream_name=STREAM,
+        region=REGION,
+        endpoint=url,
+        credentials_provider="basic",
+        access_key_id=CREDENTIALS["aws_access_key_id"],
+        secret_access_key=CREDENTIALS["aws_secret_access_key"],
+        config=replace(KinesisSink.defaults, max_in_flight_requests=IN_FLIGHT),
+    )
+
+    async def main() -> Took:
+        async with sink.create_writer(WriterInitContext(schema=_SCHEMA)) as writer:
+
+            async def feed(count: int) -> None:
+                for _ in range(count):
+                    await writer.write_batch(sent.batch)
+                await writer.flush()
+
+            return await _timed(feed, batches)
+
+    return anyio.run(main)
+
+
+def boto3_loop(url: str, sent: Material, batches: int) -> Took:
+    """One request after the other, as in a function for foreachBatch or foreachPartition."""
+    import boto3
+
+    client = boto3.client("kinesis", REGION, endpoint_url=url, **CREDENTIALS)
+
+    async def feed(count: int) -> None:
+        for _ in range(count):
+            for records in sent.requests():
+                seen(client.put_records(StreamName=STREAM, Records=records))
+
+    try:
+        return anyio.run(_timed, feed, batches)
+    finally:
+        client.close()
+
+
+def aiobotocore_calls(url: str, sent: Material, batches: int) -> Took:
+    """As many requests in flight as ours has, each a call of put_records."""
+
+    async def main() -> Took:
+        async with aiobotocore_client(url) as client:
+
+            async def feed(count: int) -> None:
+                requests = (records for _ in range(count) for records in sent.requests())
+
+                async def work() -> None:
+                    for records in requests:
+                        seen(await client.put_records(StreamName=STREAM, Records=records))
+
+                async with anyio.create_task_group() as workers:
+                    for _ in range(IN_FLIGHT):
+                        workers.start_soon(work)
+
+            return await _timed(feed, batches)
+
+    return anyio.run(main)
+
+
+@asynccontextmanager
+async def aiobotocore_client(url: str) -> Any:
+    from aiobotocore.config import AioConfig
+    from aiobotocore.session import get_session
+
+    config = AioConfig(max_pool_connections=IN_FLIGHT)
+    async with get_session().create_client("kinesis", REGION, endpoint_url=url, config=config, **CREDENTIALS) as client:
+        yield client
+
+
+def seen(answer: Mapping[str, Any]) -> None:
+    """What a program has to look at, and many do not.
+
+    :raises RuntimeError: a record was not stored
+    """
+    if answer["FailedRecordCount"]:
+        raise RuntimeError(f"{answer['FailedRecordCount']} records were not stored, and the stub stores all")
+
+
+async def _timed(feed: Feed, batches: int) -> Took:
+    await feed(1)
+    processor_s, start_s = process_time(), perf_counter()
+    await feed(batches)
+    return Took(perf_counter() - start_s, process_time() - processor_s)
+
+
+OURS, BOTO3, AIOBOTOCORE = "asyncsink.kinesis", "boto3 put_records in a loop", "aiobotocore put_records"
+SENDERS: Mapping[str, Send] = {OURS: our_writer, BOTO3: boto3_loop, AIOBOTOCORE: aiobotocore_calls}

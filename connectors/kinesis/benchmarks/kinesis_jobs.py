@@ -1,0 +1,149 @@
+"""A Spark job into a stream: through our sink, and by the calls that users write for want of one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from kinesis_clients import AIOBOTOCORE, BOTO3, CREDENTIALS, IN_FLIGHT, OURS, REQUEST_ROWS, Took
+from kinesis_stub import REGION, STREAM, Stub
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+
+TASKS = 2
+"""Spark's cores, and the tasks of each job."""
+_ID_DIGITS = 20
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Spark's workers do not have this folder on their path.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.memory": "2g",
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.master(f"local[{TASKS}]").config(map=settings).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def frame(spark: SparkSession, rows: int, size: int) -> DataFrame:
+    data = f"concat(lpad(CAST(id AS STRING), {_ID_DIGITS}, '0'), '{'x' * (size - _ID_DIGITS)}') AS data"
+    return spark.range(0, rows, 1, TASKS).selectExpr(data, "CAST(id AS STRING) AS partitionKey")
+
+
+def through_our_sink(rows: DataFrame, url: str) -> None:
+    options = {
+        "stream": STREAM,
+        "region": REGION,
+        "endpoint": url,
+        "credentialsProvider": "basic",
+        "accessKeyId": CREDENTIALS["aws_access_key_id"],
+        "secretAccessKey": CREDENTIALS["aws_secret_access_key"],
+        "maxInFlightRequests": str(IN_FLIGHT),
+    }
+    rows.write.format("asyncsink.kinesis").mode("append").options(**options).save()
+
+
+def through_boto3(rows: DataFrame, url: str) -> None:
+    stream, region, credentials = STREAM, REGION, CREDENTIALS
+
+    def send(part: Iterable[Any]) -> None:
+        import boto3
+
+        client = boto3.client("kinesis", region, endpoint_url=url, **credentials)
+        for records in _requests(part):
+            answer = client.put_records(StreamName=stream, Records=records)
+            if answer["FailedRecordCount"]:
+                raise RuntimeError(f"{answer['FailedRecordCount']} records were not stored")
+
+    rows.foreachPartition(send)
+
+
+def through_aiobotocore(rows: DataFrame, url: str) -> None:
+    stream, region, credentials, in_flight = STREAM, REGION, CREDENTIALS, IN_FLIGHT
+
+    async def send_all(part: Iterable[Any]) -> None:
+        import anyio
+        from aiobotocore.config import AioConfig
+        from aiobotocore.session import get_session
+
+        config = AioConfig(max_pool_connections=in_flight)
+        client = get_session().create_client("kinesis", region, endpoint_url=url, config=config, **credentials)
+        requests = _requests(part)
+
+        async def work(client: Any) -> None:
+            for records in requests:
+                answer = await client.put_records(StreamName=stream, Records=records)
+                if answer["FailedRecordCount"]:
+                    raise RuntimeError(f"{answer['FailedRecordCount']} records were not stored")
+
+        async with client as opened, anyio.create_task_group() as workers:
+            for _ in range(in_flight):
+                workers.start_soon(work, opened)
+
+    def send(part: Iterable[Any]) -> None:
+        import anyio
+
+        anyio.run(send_all, part)
+
+    rows.foreachPartition(send)
+
+
+def _requests(part: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
+    rows = iter(part)
+    while some := list(islice(rows, REQUEST_ROWS)):
+        yield [{"Data": row.data, "PartitionKey": row.partitionKey} for row in some]
+
+
+JOBS: Mapping[str, Callable[[DataFrame, str], None]] = {
+    OURS: through_our_sink,
+    BOTO3: through_boto3,
+    AIOBOTOCORE: through_aiobotocore,
+}
+
+
+def job(stub: Stub, rows: DataFrame, count: int, name: str) -> Callable[[], Took]:
+    """What sends the rows, and sees that as many have come.
+
+    :raises RuntimeError: another number of rows came
+    """
+
+    def run() -> Took:
+        before, used_s, start_s = stub.rows(), session_s(), perf_counter()
+        JOBS[name](rows, stub.url)
+        took = Took(perf_counter() - start_s, session_s() - used_s)
+        if (came := stub.rows() - before) != count:
+            raise RuntimeError(f"{came} rows came, and {count} were sent")
+        return took
+
+    return run
+
+
+def session_s() -> float:
+    """The processor time of this process's session: Spark's JVM and its Python workers are of it, the stub is not."""
+    here, ticks = os.getsid(0), 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name in brackets may hold anything, brackets too.
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[3]) == here:
+            # In user mode and in the kernel's, its own and that of its children that have ended.
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / _TICKS_PER_S

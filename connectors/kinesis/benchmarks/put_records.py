@@ -1,0 +1,132 @@
+"""Rows into a stub of Kinesis: from Arrow and through Spark, beside boto3, aiobotocore and the JVM.
+
+``tox run -e bench-aws [-- --cases arrow-100 --rounds 3 --rows 200000 --json FILE]``. The stub takes every record; what
+each run has sent is held against what came. Stub, Spark and Python share the machine. A figure of a busy machine must
+not fail a build: the exit status is 0 whether or not a goal is met.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+from kinesis_clients import AIOBOTOCORE, BATCH_ROWS, BOTO3, IN_FLIGHT, OURS, SENDERS, Took, sends
+from kinesis_stub import Stub, running_stub
+
+from asyncsink_testing.bench import Comparison, compare, interleave, report
+
+ROUNDS, ROWS = 7, 200_000
+CASES = {f"{door}-{size}": (door, size) for door in ("arrow", "spark") for size in (100, 1000)}
+GOALS: Mapping[str, Mapping[int, float]] = {BOTO3: {100: 5.0, 1000: 5.0}, AIOBOTOCORE: {100: 5.0, 1000: 3.0}}
+"""How many times as much ours does in the same time, and with the same processor time, by the bytes of a row."""
+PACKAGES = {BOTO3: "boto3", AIOBOTOCORE: "aiobotocore"}
+
+Runs = Mapping[str, Callable[[], Took]]
+
+
+class Recorded:
+    """Runs something again and again, and keeps what each run has taken."""
+
+    def __init__(self, run: Callable[[], Took]) -> None:
+        self._run = run
+        self._took: list[Took] = []
+
+    def __call__(self) -> float:
+        self._took.append(self._run())
+        return self._took[-1].seconds
+
+    # The first run warms up.
+
+    def speeds(self, rows: int) -> list[float]:
+        """Thousands of rows a second of each round."""
+        return [rows / each.seconds / 1000 for each in self._took[1:]]
+
+    def costs(self, rows: int) -> list[float]:
+        """Nanoseconds of the sender's processor time for each row, of each round."""
+        return [each.processor_s / rows * 1e9 for each in self._took[1:]]
+
+
+def from_arrow(stub: Stub, size: int, rows: int, rounds: int) -> Iterator[Comparison]:
+    """Clients in this process, and those in a JVM, each fed with rows that are ready."""
+    from kinesis_jvm import running_peers
+
+    batches = max(1, rows // BATCH_ROWS)
+    with running_peers(stub, size, batches, lambda text: print(text, flush=True)) as peers:
+        runs = {name: sends(stub, send, size, batches) for name, send in SENDERS.items()}
+        yield from compared(f"from Arrow, {size} B", {**runs, **peers}, size, batches * BATCH_ROWS, rounds)
+
+
+def through_spark(stub: Stub, size: int, rows: int, rounds: int) -> Iterator[Comparison]:
+    """Jobs of one Spark, whose JVM and workers count."""
+    from kinesis_jobs import JOBS, frame, job, spark_session
+
+    with spark_session() as spark:
+        sent = frame(spark, rows, size)
+        runs = {name: job(stub, sent, rows, name) for name in JOBS}
+        yield from compared(f"through Spark, {size} B", runs, size, rows, rounds)
+
+
+def compared(work: str, runs: Runs, size: int, rows: int, rounds: int) -> Iterator[Comparison]:
+    """Ours beside each of the others: rows a second, and processor time a row."""
+    recorded = {name: Recorded(run) for name, run in runs.items()}
+    interleave(recorded, rounds)
+    speeds = {name: run.speeds(rows) for name, run in recorded.items()}
+    costs = {name: run.costs(rows) for name, run in recorded.items()}
+    for name in runs:
+        tell(f"{work}: {name}", speeds[name], costs[name])
+    for name in [name for name in runs if name != OURS]:
+        peer, goal = shown(name), GOALS.get(name, {}).get(size)
+        yield compare(
+            f"speed, {work}",
+            speeds[OURS],
+            peer,
+            speeds[name],
+            unit="thousand rows/s",
+            goal=goal,
+            lower_is_better=False,
+        )
+        yield compare(f"processor time, {work}", costs[OURS], peer, costs[name], unit="ns/row", goal=goal)
+
+
+def shown(name: str) -> str:
+    package = PACKAGES.get(name)
+    return name if package is None else f"{name}, {package} {version(package)}"
+
+
+def tell(what: str, speeds: Sequence[float], costs: Sequence[float]) -> None:
+    """One line as soon as the figures are there: a median, and the least and the most, of each."""
+    told = (
+        f"{median(each):8,.0f} {unit} ({min(each):,.0f} to {max(each):,.0f})"
+        for each, unit in ((speeds, "thousand rows/s"), (costs, "ns of processor time a row"))
+    )
+    print(f"{what:<60} {', '.join(told)}", flush=True)
+
+
+DOORS = {"arrow": from_arrow, "spark": through_spark}
+
+
+def main() -> None:
+    options = parse()
+    comparisons: list[Comparison] = []
+    with running_stub() as stub:
+        for door, size in (CASES[name] for name in options.cases):
+            comparisons += DOORS[door](stub, size, options.rows, options.rounds)
+    report(comparisons, options.json)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=f"time rows into a stub of Kinesis, {IN_FLIGHT} requests in flight, beside boto3 and aiobotocore"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as a JSON list")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="counted rounds after one that warms up")
+    parser.add_argument("--rows", type=int, default=ROWS, help="of each run")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE", help=", ".join(CASES))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
