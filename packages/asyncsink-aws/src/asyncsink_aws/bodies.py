@@ -47,8 +47,8 @@ def _encoded(head: Mapping[str, str], data: Payloads, texts: Mapping[str, Texts]
 
 @cache
 def _record_type(*names: str) -> type[msgspec.Struct]:
-    fields = [("Data", bytes), *((name, str | None, None) for name in names)]
-    return msgspec.defstruct("Record", fields, omit_defaults=True, gc=False)
+    others = [(name, str | None, None) for name in names]
+    return msgspec.defstruct("Record", [("Data", bytes), *others], omit_defaults=True, gc=False)
 
 
 def _joined(head: Mapping[str, str], data: Payloads, texts: Mapping[str, Texts]) -> bytes:
