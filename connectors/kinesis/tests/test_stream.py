@@ -133,7 +133,9 @@ async def test_a_stream_that_is_being_made_is_waited_for() -> None:
 async def test_a_stream_that_is_never_ready_is_given_up_after_retry_timeout() -> None:
     fake = Described("CREATING")
     async with KinesisDestination.opened(fake) as destination:
-        with pytest.raises(DestinationUnavailableError, match="stream 'rows' in region 'us-east-1' cannot be written to"):
+        with pytest.raises(
+            DestinationUnavailableError, match="stream 'rows' in region 'us-east-1' cannot be written to"
+        ):
             async with sink_for(destination, wait_s=0.05).open():
                 pass
 

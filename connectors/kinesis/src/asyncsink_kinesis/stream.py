@@ -48,20 +48,21 @@ async def describe(
     :raises FatalRequestError: there is no such stream, it is being deleted, or the sender is not known
     :raises DestinationUnavailableError: it is still being made after `wait_s`
     """
-    with anyio.move_on_after(wait_s):
-        while True:
-            summary = await _summary(client, options)
-            status = summary.get("StreamStatus", "ACTIVE")
-            if status == "DELETING":
-                raise FatalRequestError(f"{_named(client, options)} is being deleted. {ERRORS.remedy(NO_SUCH_STREAM)}")
-            if status in _USABLE:
-                return _description(summary)
-            logger.info("%s is in the state %s; waiting for it", _named(client, options), status)
-            await anyio.sleep(poll_s)
-    raise DestinationUnavailableError(
-        f"{_named(client, options)} cannot be written to after {wait_s:g} s: it is still being made; try again later, "
-        "or raise retry.timeout"
-    )
+    deadline_s = anyio.current_time() + wait_s
+    while True:
+        summary = await _summary(client, options)
+        status = summary.get("StreamStatus", "ACTIVE")
+        if status == "DELETING":
+            raise FatalRequestError(f"{_named(client, options)} is being deleted. {ERRORS.remedy(NO_SUCH_STREAM)}")
+        if status in _USABLE:
+            return _description(summary)
+        if anyio.current_time() + poll_s > deadline_s:
+            raise DestinationUnavailableError(
+                f"{_named(client, options)} cannot be written to after {wait_s:g} s: it is in the state {status}; try "
+                "again later, or raise retry.timeout"
+            )
+        logger.info("%s is in the state %s; waiting for it", _named(client, options), status)
+        await anyio.sleep(poll_s)
 
 
 async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[str, Any]:
