@@ -19,7 +19,7 @@ from asyncsink_kinesis.converter import KinesisConverter
 CONTEXT = WriterInitContext(query_id="query", batch_id=4, writer_id=2)
 
 
-def converter(schema: Schema | None = None, context: WriterInitContext = CONTEXT, **options: str) -> KinesisConverter:
+def converter(schema: Schema | None = None, context: WriterInitContext = CONTEXT, **options: Any) -> KinesisConverter:
     made = KinesisSink(stream_name="clicks", **options).converter(schema)
     made.open(context)
     return made
@@ -173,7 +173,7 @@ def test_whole_batches_give_what_single_rows_give(
     assert [block.size_in_bytes(row, row + 1) for row in range(count)] == list(sink.sizes(list(block)))
 
 
-REFUSED_VALUES = {
+REFUSED_VALUES: dict[str, tuple[dict[str, list[Any]], str]] = {
     "null payload": ({"data": [b"a", None]}, "column 'data'.*null"),
     "null key": ({"data": [b"a", b"b"], "partitionKey": ["k", None]}, "column 'partitionKey' is null"),
     "empty key": ({"data": [b"a", b"b"], "partitionKey": ["k", ""]}, "'partitionKey' has 0 characters; .* 1 to 256"),
@@ -241,7 +241,7 @@ def test_strings_that_are_no_utf_8_become_some() -> None:
     ],
 )
 def test_columns_that_cannot_be_sent_are_refused_at_planning(
-    schema: Schema, options: dict[str, str], said: str
+    schema: Schema, options: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(SchemaError, match=said):
         KinesisSink(stream_name="clicks", **options).converter(schema)

@@ -198,7 +198,7 @@ async def test_a_wrong_secret_is_told_without_showing_it() -> None:
     fake = KinesisFake(secrets={"AKIDEXAMPLE": "another"})
     async with FaultyHttpServer(fake.react) as server:
         with pytest.raises(
-            FatalRequestError, match="signature we calculated does not match .*Check the cred"
+            FatalRequestError, match=r"signature we calculated does not match .*Check the cred"
         ) as caught:
             async with writer_to(server):
                 pass
@@ -216,7 +216,7 @@ async def test_a_wrong_role_is_told_with_what_sts_says() -> None:
 
     fake = KinesisFake()
     async with FaultyHttpServer(react) as server:
-        role = {"role_arn": "arn:aws:iam::123456789012:role/writer", "sts_endpoint": server.url}
+        role: dict[str, Any] = {"role_arn": "arn:aws:iam::123456789012:role/writer", "sts_endpoint": server.url}
         with pytest.raises(FatalRequestError, match=r"AssumeRole.*not authorized to perform: sts:AssumeRole.*roleArn"):
             async with writer_to(server, **role):
                 pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_aggregated_records_have_no_strict_order() -> None:
     ],
 )
 def test_limits_beyond_the_services_are_refused(field: str, option: str, value: int, limit: str) -> None:
-    wide = {"max_batch_size_in_bytes": 20 * MIB} if field == "max_record_size_in_bytes" else {}
+    wide: dict[str, Any] = {"max_batch_size_in_bytes": 20 * MIB} if field == "max_record_size_in_bytes" else {}
     config = replace(KinesisSink.defaults, **{**wide, field: value})
     with pytest.raises(ConfigurationError, match=f"exceeds what Kinesis takes, {limit}" if not wide else "exceeds"):
         KinesisSink(stream_name="clicks", config=config)

@@ -85,7 +85,7 @@ async def test_a_limit_that_the_user_has_set_stays() -> None:
         sink = sink_for(destination)
         config = replace(sink.config, max_record_size_in_bytes=100)
         async with sink.open(config) as writer:
-            with pytest.raises(OversizedEntryError, match="102 bytes, more than .* = 100"):
+            with pytest.raises(OversizedEntryError, match=r"102 bytes, more than .* = 100"):
                 await writer.write(KinesisEntry(b"x" * 101, "k"))
 
 
