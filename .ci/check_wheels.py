@@ -17,9 +17,12 @@ ROOT = Path(__file__).resolve().parent.parent
 # What a wheel must hold beside its licence. A connector also names itself to the kernel and to Spark.
 CONTENTS = {
     "asyncsink": [],
+    "asyncsink_aws": ["asyncsink_aws/py.typed"],
     "asyncsink_core": ["asyncsink/py.typed", "pyspark_asyncsink.py"],
+    "asyncsink_firehose": ["asyncsink_firehose/py.typed", "pyspark_asyncsink_firehose.py", "entry_points.txt"],
     "asyncsink_http": ["asyncsink_http/py.typed", "pyspark_asyncsink_http.py", "entry_points.txt"],
     "asyncsink_kafka": ["asyncsink_kafka/py.typed", "pyspark_asyncsink_kafka.py", "entry_points.txt"],
+    "asyncsink_kinesis": ["asyncsink_kinesis/py.typed", "pyspark_asyncsink_kinesis.py", "entry_points.txt"],
     "asyncsink_testing": ["asyncsink_testing/py.typed"],
 }
 # The kit is for those who write connectors; here it would bring test libraries that could hide a missing dependency.

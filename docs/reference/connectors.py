@@ -23,8 +23,10 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- connectors: made by docs/reference/connectors.py -->\n", "<!-- connectors: end -->\n"
 
 DESTINATIONS = {
+    "firehose": "Amazon Data Firehose, many rows in a record if you like",
     "http": "an HTTP API: JSON arrays, NDJSON or one row a request",
     "kafka": "Apache Kafka, with the options and columns of Spark's own sink",
+    "kinesis": "Amazon Kinesis Data Streams, with the options of Flink's sink and of awslabs' connector",
 }
 """Where the rows go, in words; each connector of the repository has some."""
 

@@ -14,8 +14,31 @@ from .scripts import DOCS, reference_script
 SAMPLES = {"string": "text", "integer": "7", "number": "1.5", "boolean": "true", "duration": "30", "size": "4096"}
 """By type."""
 
-OWN_SAMPLES = {"url": "http://127.0.0.1:1/", "bootstrapServers": "127.0.0.1:1", "partitioner": "sticky"}
+ROLE = "arn:aws:iam::123456789012:role/writer"
+OWN_SAMPLES = {
+    "url": "http://127.0.0.1:1/",
+    "bootstrapServers": "127.0.0.1:1",
+    "partitioner": "sticky",
+    "streamArn": "arn:aws:kinesis:eu-west-1:123456789012:stream/rows",
+    "deliveryStream": "rows",
+    "endpoint": "http://127.0.0.1:1",
+    "stsEndpoint": "http://127.0.0.1:1",
+    "proxy": "http://127.0.0.1:1",
+    "credentialsProvider": "auto",
+    "customCredentials": "package.module:Class",
+    "roleArn": ROLE,
+}
 """Of options that take only some texts, and of those that a connector cannot do without."""
+
+KEYS, PROXY = {"accessKeyId": "id", "secretAccessKey": "secret"}, {"proxy": OWN_SAMPLES["proxy"]}
+BESIDE: dict[str, dict[str, str]] = {
+    **dict.fromkeys(("accessKeyId", "secretAccessKey", "sessionToken"), KEYS),
+    **{key: {"roleArn": ROLE} for key in ("roleSessionName", "roleExternalId", "stsEndpoint", "webIdentityTokenFile")},
+    "proxyUsername": {**PROXY, "proxyPassword": "secret"},
+    "proxyPassword": {**PROXY, "proxyUsername": "anne"},
+    **{key: {"packing": "rows"} for key in ("packedRecordSize", "packedRecordRows")},
+}
+"""What has to be given with an option."""
 
 
 def rows() -> list[tuple[str, OptionInfo, str]]:
@@ -32,8 +55,11 @@ def read(connector: str, option: str, key: str, value: str) -> object:
     """What the two sections make of one option by one of its names, beside those that have to be there."""
     options = load_options(connector)
     required = {row.name: OWN_SAMPLES[row.name] for row in options.describe() if row.default == "required"}
-    required.pop(option, None)
-    return parse_options({**required, key: value}, options, WriterOptions)
+    if connector == "kinesis" and option not in ("streamName", "streamArn"):
+        required["streamName"] = "rows"  # the one or the other
+    beside = {**required, **BESIDE.get(option, {})}
+    beside.pop(option, None)
+    return parse_options({**beside, key: value}, options, WriterOptions)
 
 
 def test_the_page_is_what_the_generator_makes() -> None:

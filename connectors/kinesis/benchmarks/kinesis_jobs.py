@@ -27,7 +27,7 @@ def spark_session() -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Spark's workers do not have this folder on their path.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     settings: dict[str, bool | float | int | str | None] = {
         "spark.driver.memory": "2g",
         "spark.log.level": "ERROR",
