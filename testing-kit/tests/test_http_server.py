@@ -330,3 +330,28 @@ def test_a_rule_that_raises_ends_the_server_with_its_error(backend: str) -> None
     with pytest.raises(ExceptionGroup) as raised:
         anyio.run(main, backend=backend)
     assert raised.value.subgroup(LookupError) is not None
+
+
+def test_what_another_service_answers_is_waited_for_while_others_are_served() -> None:
+    come = anyio.Event()
+
+    async def elsewhere() -> Reaction:
+        await come.wait()
+        return Reaction(status=201, headers={"X-From": "elsewhere"}, body=b"told")
+
+    def react(request: HttpRequest) -> Reaction:
+        if request.path == "/in":
+            return Reaction(body=b"not this", later=elsewhere)
+        come.set()
+        return Reaction.OK
+
+    with serving(react) as server:
+        waiting, other = Wire(server), Wire(server)
+        waiting.post()
+        other.post(path="/other")
+        assert other.answer()[0] == 200
+        status, headers, body = waiting.answer()
+        assert (status, headers["X-From"], body) == (201, "elsewhere", b"told")
+        waiting.close()
+        other.close()
+        assert [each.path for each in server.received] == ["/in", "/other"]

@@ -195,7 +195,7 @@ class HttpDestination(Scripted):
         answered_bytes = lost.answered_bytes
         if step.fault is Fault.ANSWER_CUT:
             self._cuts += 1
-            if answer.body and self._cuts % 2 == 0:
+            if (answer.body or answer.later) and self._cuts % 2 == 0:
                 answered_bytes = -1  # all but the last byte, so that status and headers tell of nothing wrong
         return replace(answer, answered_bytes=answered_bytes, ending=lost.ending, held=lost.held)
 

@@ -6,11 +6,13 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
+from functools import partial
 from http.client import HTTPConnection
 from itertools import count
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+import anyio
 from anyio.to_thread import run_sync
 
 from asyncsink_testing.aws.calls import CONTENT_TYPE, AwsCall
@@ -42,26 +44,39 @@ class KinesisService(Protocol):
 
 
 class _Forwarding(AwsFake):
-    """The calls of a fake go on to a service at this endpoint, which stores and answers."""
+    """The calls of a fake go on to a service at this endpoint, one at a time and in their order."""
 
     _endpoint: str
+    _turn: anyio.Lock
 
     def describe(self, call: AwsCall) -> Reaction | None:
-        return self._forward(call)
+        return Reaction(later=partial(self._handed_on, call))
 
     def store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
-        records = self.records_in(call)
-        if len(failed) == len(records):
+        if len(failed) == len(self.records_in(call)):
             return super().store(call, failed)
+        return Reaction(later=partial(self._store, call, failed))
+
+    async def _store(self, call: AwsCall, failed: Mapping[int, Fault]) -> Reaction:
         if not failed:
-            return self._forward(call)
+            return self._sound(await self._handed_on(call))
+        records = self.records_in(call)
         kept = [each for at, each in enumerate(records) if at not in failed]
-        answer = self._forward(AwsCall(call.target, call.operation, {**call.parameters, "Records": kept}))
-        if not answer.stored:
-            return answer
+        handed_on = AwsCall(call.target, call.operation, {**call.parameters, "Records": kept})
+        answer = self._sound(await self._handed_on(handed_on))
         stored = iter(json.loads(answer.body)[self.results])
         told = [self.error(failed[at], each) if at in failed else next(stored) for at, each in enumerate(records)]
         return self.told(call, told)
+
+    def _sound(self, answer: Reaction) -> Reaction:
+        """What stands in the list of requests as stored is."""
+        if answer.status != 200:
+            raise RuntimeError(f"the service at {self._endpoint} did not store what it was handed: {answer.body!r}")
+        return answer
+
+    async def _handed_on(self, call: AwsCall) -> Reaction:
+        async with self._turn:
+            return await run_sync(self._forward, call)
 
     def _forward(self, call: AwsCall) -> Reaction:
         credential = f"AKIDEXAMPLE/20260101/{self.region}/{self.service}/aws4_request"
@@ -76,8 +91,7 @@ class _Forwarding(AwsFake):
         with closing(HTTPConnection(str(address.hostname), address.port, timeout=_ANSWER_S)) as connection:
             connection.request("POST", "/", json.dumps(call.parameters), headers)
             answer = connection.getresponse()
-            told = {"Content-Type": CONTENT_TYPE}
-            return Reaction(status=answer.status, headers=told, body=answer.read(), stored=answer.status == 200)
+            return Reaction(status=answer.status, headers={"Content-Type": CONTENT_TYPE}, body=answer.read())
 
 
 class ForwardingKinesis(_Forwarding, KinesisFake):
@@ -85,7 +99,7 @@ class ForwardingKinesis(_Forwarding, KinesisFake):
 
     def __init__(self, service: KinesisService, name: str) -> None:
         super().__init__(name, region=service.region)
-        self._endpoint = service.endpoint
+        self._endpoint, self._turn = service.endpoint, anyio.Lock()
         self._reader = KinesisReader(service.client, name, "LATEST")
         self._read: list[bytes] = []
         described = service.client.describe_stream_summary(StreamName=name)
@@ -97,7 +111,8 @@ class ForwardingKinesis(_Forwarding, KinesisFake):
         return self._arn
 
     async def _received(self) -> Sequence[bytes]:
-        self._read += [each.data for each in await run_sync(self._reader.fresh)]
+        async with self._turn:
+            self._read += [each.data for each in await run_sync(self._reader.fresh)]
         return list(self._read)
 
 
@@ -109,11 +124,12 @@ class ForwardingFirehose(_Forwarding, FirehoseFake):
 
     def __init__(self, moto: MotoServer, name: str) -> None:
         super().__init__(name, region=moto.region)
-        self._moto, self._endpoint = moto, moto.endpoint
+        self._moto, self._endpoint, self._turn = moto, moto.endpoint, anyio.Lock()
         self.received = self._received
 
     async def _received(self) -> Sequence[bytes]:
-        objects = await run_sync(self._moto.delivered, self.name)
+        async with self._turn:
+            objects = await run_sync(self._moto.delivered, self.name)
         return [line for each in objects for line in each.splitlines(keepends=True)]
 
 

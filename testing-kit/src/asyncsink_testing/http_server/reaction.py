@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.utils import format_datetime
@@ -29,6 +29,8 @@ class Reaction:
     :param answered_bytes: how much of the answer is sent; None for all of it, and below 0 for all but so many bytes
     :param ending: ``"keep"`` the connection, ``"close"`` it (FIN, without ``Connection: close`` before it), or
         ``"reset"`` it (RST)
+    :param later: gives status, headers and body in place of those here, where another service is asked for them; it is
+        awaited to its end, before everything else
     """
 
     status: int = 200
@@ -39,6 +41,7 @@ class Reaction:
     held: bool = False
     answered_bytes: int | None = None
     ending: Ending = "keep"
+    later: Callable[[], Awaitable[Reaction]] | None = None
 
     OK: ClassVar[Reaction]
 

@@ -6,7 +6,7 @@ import socket
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from http.client import responses
 from typing import Self
 
@@ -190,6 +190,9 @@ class FaultyHttpServer(TaskOwner):
         self._changed = anyio.Event()
 
     async def _react(self, connection: Connection, reaction: Reaction, head: RequestHead) -> bool:
+        if reaction.later is not None:
+            told = await reaction.later()
+            reaction = replace(reaction, status=told.status, headers=told.headers, body=told.body)
         if (reaction.held or reaction.delay_s) and not await self._wait(connection, reaction):
             return False
         answer = _encode(reaction, head)[: reaction.answered_bytes]
