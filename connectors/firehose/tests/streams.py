@@ -11,7 +11,7 @@ from asyncsink import AsyncSinkWriter, RetryPolicy
 from asyncsink_firehose import FirehoseSink
 from asyncsink_testing import FaultyHttpServer
 
-KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+KEYS: dict[str, Any] = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
 QUICK = RetryPolicy(initial_backoff_s=0.001, max_backoff_s=0.01, timeout_s=20.0)
 
 
