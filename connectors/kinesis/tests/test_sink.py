@@ -164,3 +164,8 @@ def test_a_sink_says_its_limits_where_they_are_given() -> None:
     values: dict[str, Any] = {"stream_name": "rows", "max_batch_size": 5}
     with pytest.raises(ValueError, match="option 'max_batch_size' is a limit of the writer, not of KinesisSink"):
         KinesisSink(**values)
+
+
+@pytest.mark.parametrize(("options", "routed"), [({}, False), ({"per_shard_limits": True}, True)])
+def test_records_have_routes_only_where_shards_matter(options: dict[str, Any], routed: bool) -> None:
+    assert KinesisSink(stream_name="rows", **options).has_routes is routed

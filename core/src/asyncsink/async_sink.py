@@ -90,6 +90,14 @@ class AsyncSink(ConfiguredSink[InputT, Never, BufferedRequestState[EntryT], Neve
         """Entries of different routes never share a request."""
         return None
 
+    @property
+    def has_routes(self) -> bool:
+        """Whether entries have routes at all, asked once for each writer; by default if :meth:`route_of` is overridden.
+
+        A sink that has routes by an option alone says so here: without them nobody asks for the route of each entry.
+        """
+        return type(self).route_of is not AsyncSink.route_of
+
     def scope_of(self, route: Hashable | None) -> Hashable | None:
         """What shares limits and backoff; by default each route has its own."""
         return route

@@ -191,3 +191,22 @@ async def test_two_scopes_take_turns_at_the_only_slot() -> None:
         await writer.write_many([*entries(1, 12, route="a"), *entries(13, 24, route="b")])
     routes = [request.route for request in destination.requests]
     assert routes == ["a", "b"] * 4
+
+
+class WithoutRoutes(KeyedSink):
+    """Has routes by an option alone, which is not set."""
+
+    @property
+    def has_routes(self) -> bool:
+        return False
+
+    def route_of(self, entry: KeyedEntry) -> str | None:
+        raise AssertionError("asked for the route of an entry though there are none")
+
+
+@virtual
+async def test_a_sink_that_says_it_has_no_routes_is_asked_for_none() -> None:
+    sink = WithoutRoutes(FakeDestination())
+    async with sink.open(small(max_batch_size=6)) as writer:
+        await writer.write_many(mixed(6))
+    assert [len(request.entries) for request in sink.destination.requests] == [6]

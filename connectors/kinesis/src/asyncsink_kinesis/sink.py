@@ -79,7 +79,7 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
         return min(told, config.max_batch_size_in_bytes)
 
     def converter(self, schema: Schema | None) -> KinesisConverter:
-        return KinesisConverter(schema, self.options, self.routes_of)
+        return KinesisConverter(schema, self.options, self.routes_of if self.has_routes else None)
 
     def size_in_bytes(self, entry: KinesisEntry) -> int:
         return size_in_frame(entry) if self.options.aggregation == "kpl" else size_in_bytes(entry)
@@ -90,6 +90,10 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
 
     def key_of(self, entry: KinesisEntry) -> Hashable:
         return entry.partition_key
+
+    @property
+    def has_routes(self) -> bool:
+        return self.options.by_shard
 
     def route_of(self, entry: KinesisEntry) -> Hashable | None:
         """The shard, where each is limited by itself."""

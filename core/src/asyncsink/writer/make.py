@@ -23,7 +23,7 @@ class BlockMaker:
         self._sink = sink
         self.keyed = keyed
         """Whether the order of keys is kept; nobody asks for keys otherwise."""
-        self.routed = type(sink).route_of is not AsyncSink.route_of
+        self.routed = sink.has_routes
         """Whether entries have routes at all; most sinks have one destination and skip the question."""
         self._measures_each = type(sink).sizes is AsyncSink.sizes
 
