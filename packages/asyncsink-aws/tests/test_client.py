@@ -189,6 +189,12 @@ def test_clients_that_fetch_credentials_go_by_the_same_proxy_and_timeouts() -> N
     assert client_config(options(), max_in_flight=1).proxies is None
 
 
+def test_sessions_that_look_for_credentials_trust_whom_the_options_say() -> None:
+    trusted: list[dict[str, Any]] = [{}, {"ca_bundle": "/etc/ca.pem"}, {"verify_tls": False}]
+    found = [session_for(options(**each)).get_config_variable("ca_bundle") for each in trusted]
+    assert found == [None, "/etc/ca.pem", False]
+
+
 def test_sockets_are_kept_alive() -> None:
     make: Callable[..., socket.socket] = client_config(options(), max_in_flight=1).connector_args["socket_factory"]
     with make((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 80))) as made:

@@ -34,7 +34,7 @@ class AwsStub:
         self.tokens: list[str | None] = []
         """Their session tokens."""
         self.asked: list[dict[str, str]] = []
-        """The requests to the token service, with the key that signed each as ``by``."""
+        """The requests to the token service, each with its signing key as ``by`` and its user agent as ``agent``."""
         self.issued = 0
 
     @asynccontextmanager
@@ -66,7 +66,7 @@ class AwsStub:
 
     def _sts(self, request: HttpRequest) -> Reaction:
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
-        self.asked.append({**form, "by": _signed_by(request) or ""})
+        self.asked.append({**form, "by": _signed_by(request) or "", "agent": request.headers["user-agent"]})
         action, credentials = form["Action"], _CREDENTIALS.format(**self._issue())
         xml = f"<{action}Response><{action}Result><Credentials>{credentials}</Credentials></{action}Result>"
         return Reaction(body=f"{xml}</{action}Response>".encode())

@@ -10,7 +10,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from asyncsink import ConfigurationError
+from asyncsink_aws import AwsKeys
 from asyncsink_aws.client import connect
+from asyncsink_aws.credentials import CurrentCredentials
+from asyncsink_aws.credentials.renewed import RenewedCredentials
 
 from . import own_sources
 from .stub import CONTAINER_PATH, AwsStub, put
@@ -76,6 +79,24 @@ async def test_ones_own_source_is_asked_again(stub: AwsStub, monkeypatch: pytest
     keys = await keys_around_an_expiry(stub, options, lambda: own_sources.rotation.update(key="OWN-2"))
     assert keys == ["OWN-1", "OWN-1", "OWN-1", "OWN-2"]
     assert own_sources.rotation["loads"] == "2"
+
+
+async def test_a_late_answer_to_a_request_with_old_keys_does_not_end_the_new_ones() -> None:
+    found: list[RenewedCredentials] = []
+
+    async def fetch() -> AwsKeys:
+        return AwsKeys(f"K{len(found)}", "s3cret")
+
+    async def load() -> RenewedCredentials:
+        found.append(RenewedCredentials(fetch, "a source"))
+        return found[-1]
+
+    credentials = CurrentCredentials(load)
+    await credentials.get_frozen_credentials()
+    signed_with = credentials.generation
+    for _ in range(2):
+        credentials.expire(signed_with)
+        assert (await credentials.get_frozen_credentials()).access_key == "K2"
 
 
 async def test_keys_that_cannot_change_are_said_to_have_expired(stub: AwsStub) -> None:

@@ -126,6 +126,18 @@ async def test_token_and_role_of_the_environment(stub: AwsStub, no_aws: Path, mo
         await signing_key(stub, credentials_provider="web_identity_token")
 
 
+async def test_a_role_in_a_profile_is_assumed_by_a_client_with_our_settings(
+    stub: AwsStub, no_aws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_profile(no_aws / ".aws" / "credentials", "base", "BASE")
+    (no_aws / ".aws" / "config").write_text(f"[profile team]\nrole_arn = {ROLE}\nsource_profile = base\n")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", stub.url)
+    assert await signing_key(stub, profile="team") == "K1"
+    (asked,) = stub.asked
+    assert (asked["RoleArn"], asked["by"]) == (ROLE, "BASE")
+    assert "asyncsink/" in asked["agent"]
+
+
 async def test_a_container_lends_its_credentials(stub: AwsStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", stub.url + CONTAINER_PATH)
     assert await signing_key(stub) == "K1"

@@ -82,7 +82,6 @@ class RenewedCredentials:
         at = keys.expires_at
         self._expires_at = at.timestamp() if isinstance(at, datetime) else at
         self._life_s = self._left_s()
-        self._failed_at = None
         self._keys = ReadOnlyCredentials(keys.access_key_id, keys.secret_access_key, keys.session_token)
 
     async def _renew_early(self) -> None:

@@ -28,7 +28,7 @@ def loader_of(options: AwsOptions, region: str) -> Loader:
     :raises ConfigurationError: the profile or the import path that they name does not exist
     """
     if options.profile is not None:
-        _checked_profile(options)
+        _configured(options, region)
     if options.provider == "custom":
         custom = custom_credentials(options.custom_credentials or "")
 
@@ -50,12 +50,12 @@ async def _load(options: AwsOptions, region: str) -> Credentials | None:
         case "env_var":
             return await _environment()
         case "assume_role":
-            source = _basic(options) if options.access_key_id is not None else await _chain(options)
+            source = _basic(options) if options.access_key_id is not None else await _chain(options, region)
             return None if source is None else assumed_role(options, region, source, options.roles)
         case "web_identity_token":
             return assumed_web_identity(options, region)
         case _:
-            return await _chain(options)
+            return await _chain(options, region)
 
 
 def _basic(options: AwsOptions) -> Credentials:
@@ -75,24 +75,22 @@ async def _environment() -> Credentials:
     return found
 
 
-async def _chain(options: AwsOptions) -> Credentials | None:
+async def _chain(options: AwsOptions, region: str) -> Credentials | None:
     """botocore's chain; with a profile without the environment."""
     # Files are read when a session first looks into its configuration.
-    session = await anyio.to_thread.run_sync(_configured, options)
+    session = await anyio.to_thread.run_sync(_configured, options, region)
     found: Credentials | None = await session.get_component("credential_provider").load_credentials()
     return found
 
 
-def _configured(options: AwsOptions) -> AioSession:
+def _configured(options: AwsOptions, region: str) -> AioSession:
     # As a variable of the session a profile takes precedence over keys of the environment.
     profile = options.profile or ("default" if options.profile_path is not None else None)
     session = session_for(options, profile=profile)
+    # The token service of a role that the profile names is that of the service's region.
+    session.set_config_variable("region", region)
     try:
         session.get_scoped_config()
     except ProfileNotFound as error:
         raise no_such_profile(options, error) from error
     return session
-
-
-def _checked_profile(options: AwsOptions) -> None:
-    _configured(options)
