@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import botocore.session
@@ -52,9 +53,14 @@ def list_block(entries: Sequence[KinesisEntry]) -> EntryBlock[KinesisEntry]:
     return ListBlock(entries, SINK.sizes(entries))
 
 
+@cache
+def service_model() -> Any:
+    return botocore.session.get_session().get_service_model("kinesis")
+
+
 def by_botocore(stream: dict[str, str], records: list[dict[str, Any]]) -> Any:
     """The body that botocore's own serializer writes, decoded."""
-    service = botocore.session.get_session().get_service_model("kinesis")
+    service = service_model()
     serializer = create_serializer("json", include_validation=True)
     made = serializer.serialize_to_request({**stream, "Records": records}, service.operation_model("PutRecords"))
     return json.loads(made["body"])
