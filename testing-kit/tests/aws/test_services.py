@@ -15,6 +15,7 @@ from anyio.to_thread import run_sync
 from asyncsink_testing.aws import (
     AwsUnavailable,
     FirehoseDestinations,
+    KinesisDestination,
     KinesisDestinations,
     KinesisLocal,
     MotoServer,
@@ -98,8 +99,25 @@ def test_a_scripted_kinesis_hands_on_what_is_to_be_stored(service: KinesisLocal 
             assert len((await run_sync(lambda: send.list_shards(StreamName=stream)))["Shards"]) == 2
             assert [each.payload for each in await destination.received()] == [ROWS[at] for at in (0, 2, 3, 5, 1, 4)]
             assert [sorted(each.stored) for each in destination.requests] == [[], [0, 2, 3, 5], [0, 1]]
-        async with opened() as destination:
-            assert await destination.received() == []
+
+    anyio.run(run)
+
+
+def test_destinations_of_one_stream_read_back_what_came_through_themselves(service: KinesisLocal | MotoServer) -> None:
+    opened = KinesisDestinations(service)
+
+    def send(destination: KinesisDestination, data: bytes) -> None:
+        sender = client("kinesis", destination.endpoint)
+        sender.put_record(StreamName=destination.names["stream"], PartitionKey="k", Data=data)
+
+    async def run() -> None:
+        async with opened() as first, opened() as second:
+            for destination, data in ((first, b"1"), (second, b"2"), (first, b"3"), (first, b"3")):
+                await run_sync(send, destination, data)
+            assert [each.payload for each in await first.received()] == [b"1", b"3", b"3"]
+            assert [each.payload for each in await second.received()] == [b"2"]
+        async with opened() as third:
+            assert await third.received() == []
 
     anyio.run(run)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
@@ -48,6 +49,7 @@ class _Forwarding(AwsFake):
 
     _endpoint: str
     _turn: anyio.Lock
+    _alone: threading.Lock
 
     def describe(self, call: AwsCall) -> Reaction | None:
         return Reaction(later=partial(self._handed_on, call))
@@ -88,20 +90,29 @@ class _Forwarding(AwsFake):
             "Authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature={_UNSIGNED}",
         }
         address = urlsplit(self._endpoint)
-        with closing(HTTPConnection(str(address.hostname), address.port, timeout=_ANSWER_S)) as connection:
+        connecting = closing(HTTPConnection(str(address.hostname), address.port, timeout=_ANSWER_S))
+        # moto gives two records that come at once the same sequence number, and keeps one of them.
+        with self._alone, connecting as connection:
             connection.request("POST", "/", json.dumps(call.parameters), headers)
             answer = connection.getresponse()
             return Reaction(status=answer.status, headers={"Content-Type": CONTENT_TYPE}, body=answer.read())
 
 
 class ForwardingKinesis(_Forwarding, KinesisFake):
-    """A stream of another service behind this one's signatures, limits and faults; read from where it stands now."""
+    """A stream of another service behind this one's signatures, limits and faults.
 
-    def __init__(self, service: KinesisService, name: str) -> None:
+    Several may stand before one stream at once: each reads back what it has handed on itself, by the places that the
+    service has told.
+
+    :param alone: of all that stand before this service
+    """
+
+    def __init__(self, service: KinesisService, name: str, alone: threading.Lock) -> None:
         super().__init__(name, region=service.region)
-        self._endpoint, self._turn = service.endpoint, anyio.Lock()
+        self._endpoint, self._turn, self._alone = service.endpoint, anyio.Lock(), alone
         self._reader = KinesisReader(service.client, name, "LATEST")
         self._read: list[bytes] = []
+        self._places: set[tuple[str, str]] = set()
         described = service.client.describe_stream_summary(StreamName=name)
         self._arn = str(described["StreamDescriptionSummary"]["StreamARN"])
         self.received = self._received
@@ -112,8 +123,14 @@ class ForwardingKinesis(_Forwarding, KinesisFake):
 
     async def _received(self) -> Sequence[bytes]:
         async with self._turn:
-            self._read += [each.data for each in await run_sync(self._reader.fresh)]
+            fresh = await run_sync(self._reader.fresh)
+        self._read += [each.data for each in fresh if (each.shard_id, each.sequence_number) in self._places]
         return list(self._read)
+
+    def _sound(self, answer: Reaction) -> Reaction:
+        told = json.loads(super()._sound(answer).body)
+        self._places.update((each["ShardId"], each["SequenceNumber"]) for each in told.get("Records", [told]))
+        return answer
 
 
 class ForwardingFirehose(_Forwarding, FirehoseFake):
@@ -124,7 +141,8 @@ class ForwardingFirehose(_Forwarding, FirehoseFake):
 
     def __init__(self, moto: MotoServer, name: str) -> None:
         super().__init__(name, region=moto.region)
-        self._moto, self._endpoint, self._turn = moto, moto.endpoint, anyio.Lock()
+        self._moto, self._endpoint = moto, moto.endpoint
+        self._turn, self._alone = anyio.Lock(), threading.Lock()
         self.received = self._received
 
     async def _received(self) -> Sequence[bytes]:
@@ -134,21 +152,22 @@ class ForwardingFirehose(_Forwarding, FirehoseFake):
 
 
 class KinesisDestinations:
-    """Opens destinations on one service: each sees what has come to a stream of its own since it was opened.
+    """Opens destinations on one service, each of which sees what has come through itself.
 
-    Give the object itself to the kit: it is the function that opens a destination. One after the other they share one
-    stream, which takes most of a second to make.
+    Give the object itself to the kit: it is the function that opens a destination. They share one stream, which takes
+    most of a second to make.
 
     :param shards: of the stream
     """
 
     def __init__(self, service: KinesisService, shards: int = 2) -> None:
         self._service, self._name = service, f"rows-{uuid.uuid4().hex[:8]}"
+        self._alone = threading.Lock()
         service.create_stream(self._name, shards)
 
     @asynccontextmanager
     async def __call__(self) -> AsyncIterator[KinesisDestination]:
-        fake = await run_sync(ForwardingKinesis, self._service, self._name)
+        fake = await run_sync(ForwardingKinesis, self._service, self._name, self._alone)
         async with KinesisDestination(fake).listening() as destination:
             yield destination
 
