@@ -55,7 +55,11 @@ def _joined(head: Mapping[str, str], data: Payloads, texts: Mapping[str, Texts])
     columns: list[Sequence[bytes] | bytes] = [b'"},{"Data":"', [*map(b64encode, data)]]
     for name, values in texts.items():
         columns += _field(name, values)
-    return b'%b,"Records":[{"Data":"%b"}]}' % (_json(head)[:-1], _interleaved(columns, len(data)))
+    parts = _interleaved(columns, len(data))
+    # Head and tail are parts as well: put around the body afterwards they would have it copied again.
+    parts[0] = b'%b,"Records":[{"Data":"' % _json(head)[:-1]
+    parts.append(b'"}]}')
+    return b"".join(parts)
 
 
 def _field(name: str, values: Texts) -> list[Sequence[bytes] | bytes]:
@@ -78,11 +82,10 @@ def _unquoted(texts: Sequence[str]) -> list[bytes]:
     return joined[2:-2].split(b'","') if texts else []
 
 
-def _interleaved(columns: Sequence[Sequence[bytes] | bytes], count: int) -> bytes:
-    """The columns row by row in one; the first of all fragments is left to the caller."""
+def _interleaved(columns: Sequence[Sequence[bytes] | bytes], count: int) -> list[bytes]:
+    """The fragments of the columns row by row."""
     width = len(columns)
     parts = [b""] * (width * count)
     for place, column in enumerate(columns):
         parts[place::width] = [column] * count if isinstance(column, bytes) else column
-    parts[0] = b""
-    return b"".join(parts)
+    return parts
