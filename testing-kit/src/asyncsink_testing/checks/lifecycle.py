@@ -62,7 +62,8 @@ async def reopen_after_failure(trial: Trial) -> None:
     failed writer had accepted must be stored or in its ``snapshot_state``. It breaks where the sink remembers the
     failure, keeps the broken client, or gives rows up with the error.
     """
-    sink, rows = trial.sink(), trial.rows(4 * trial.batch)
+    # One request at a time: the answer to one that was stored must not come after the one by which the writer fails.
+    sink, rows = trial.sink({"maxInFlightRequests": "1"}), trial.rows(4 * trial.batch)
     trial.destination.script([Fault.OK, Fault.FATAL], then=Fault.FATAL)
     failed, accepted = sink.create_writer(WriterInitContext()), 0
     try:
