@@ -170,9 +170,9 @@ def test_letters_are_sent_again(kinesis: KinesisLocal, tmp_path: Path, monkeypat
 def test_the_jobs_of_firehose_run_after_each_other(tmp_path: Path) -> None:
     arrived(tmp_path, *({"id": each, "page": "/"} for each in (1, 2, 3)))
     jobs = programs(FIREHOSE)
-    with MotoServer(region=REGION) as moto:
+    with MotoServer() as moto:
         moto.create_delivery_stream("clicks")
-        run(jobs["stream"] + jobs["batch"], tmp_path, moto.endpoint)
+        run((jobs["stream"] + jobs["batch"]).replace(REGION, moto.region), tmp_path, moto.endpoint)
         lines = b"".join(moto.delivered("clicks")).splitlines()
     assert sorted(json.loads(line)["id"] for line in lines) == [1, 2, 3, 4, 5]
 
