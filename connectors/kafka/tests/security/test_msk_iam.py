@@ -6,7 +6,9 @@ import base64
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
+import botocore.auth
 import pytest
 from botocore.credentials import Credentials
 
@@ -74,13 +76,22 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
         yield endpoint
 
 
+def stop_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have botocore sign at `SIGNED_AT`, whichever way it has to tell the time."""
+    if hasattr(botocore.auth, "get_current_datetime"):
+        monkeypatch.setattr("botocore.auth.get_current_datetime", lambda *_, **__: SIGNED_AT)
+    else:
+        stopped = type("Stopped", (datetime,), {"utcnow": staticmethod(lambda: SIGNED_AT)})
+        monkeypatch.setattr("botocore.auth.datetime", SimpleNamespace(datetime=stopped))
+
+
 @pytest.mark.parametrize(
     ("session_token", "signature"), [(None, AMAZONS_SIGNATURE), ("session/token+=", AMAZONS_SESSION_SIGNATURE)]
 )
 def test_a_token_is_what_amazons_signer_makes(
     monkeypatch: pytest.MonkeyPatch, session_token: str | None, signature: str
 ) -> None:
-    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda *_, **__: SIGNED_AT)
+    stop_clock(monkeypatch)
     token = signed_token("eu-west-1", Credentials(KEY_ID, KEY, session_token))
     assert decoded(token) == f"{AMAZONS}{signature}&User-Agent=asyncsink-kafka"
     assert token.expires_at == EXPIRES_AT
