@@ -11,12 +11,14 @@ from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink.sink import Sink
 from asyncsink_testing.conformance.check import check
 from asyncsink_testing.conformance.trial import Row, Trial
-from asyncsink_testing.conformance.watching import rows_left_on_purpose
+from asyncsink_testing.conformance.watching import rows_left_on_purpose, until
 from asyncsink_testing.faults import Fault
 
 _KEEP = (Fault.THROTTLED, Fault.HANGING)
 """Faults under which nothing is ever stored."""
 _GROUP = "lifecycle"
+_END_S = 5.0
+"""Within which the connections of a writer that was closed end."""
 
 
 @check("snapshot-restore", since="0.1", one_of=_KEEP, asks=["keeps_state"], group=_GROUP)
@@ -64,6 +66,8 @@ async def _states(trial: Trial, stored: Sequence[Row], kept: Sequence[Row], faul
                 await trial.requests_arrived(seen + 1)
             states = writer.snapshot_state()
             await writer.aclose()
+    # A request that was on its way when the writer was closed must still meet the fault, and not what comes after it.
+    await until(lambda: not trial.destination.open_connections, _END_S)
     return states
 
 
