@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -36,6 +37,19 @@ def test_has_the_brokers_and_the_topics_that_it_was_asked_for(cluster: MockClust
     found = client(cluster).list_topics(timeout=10)
     assert len(found.brokers) == 3
     assert {name: len(topic.partitions) for name, topic in found.topics.items()} == {"t": 2, "u": 5}
+
+
+def test_threads_that_ask_at_once_get_the_answers_to_their_own_questions(cluster: MockCluster) -> None:
+    def ask(number: int) -> bool:
+        """Whether a topic is made; one that is there already is not."""
+        try:
+            cluster.create_topic(f"topic-{number}" if number % 2 else "t")
+        except RuntimeError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert [*threads.map(ask, range(200))] == [bool(number % 2) for number in range(200)]
 
 
 def test_stores_what_a_producer_sends(cluster: MockCluster) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +32,8 @@ class MockCluster:
     def __init__(self, brokers: int = 1, topics: Mapping[str, int] | None = None) -> None:
         self._brokers, self._topics = brokers, dict(topics or {})
         self._process: subprocess.Popen[str] | None = None
+        # Checks that run at once each make a topic, from threads: an answer must not be read by another's question.
+        self._asking = Lock()
         self.bootstrap = ""
 
     def __enter__(self) -> MockCluster:
@@ -82,9 +85,10 @@ class MockCluster:
     def _ask(self, *command: Any) -> None:
         process = self._running()
         assert process.stdin is not None
-        process.stdin.write(json.dumps(command) + "\n")
-        process.stdin.flush()
-        self._answer()
+        with self._asking:
+            process.stdin.write(json.dumps(command) + "\n")
+            process.stdin.flush()
+            self._answer()
 
     def _answer(self) -> Mapping[str, Any]:
         process = self._running()
