@@ -17,6 +17,7 @@ from asyncsink.plugins import (
     available,
     connector_info,
     hookimpl,
+    load_given,
     load_object,
     load_options,
     load_sink,
@@ -270,6 +271,13 @@ def test_load_object_finds_names_within_names() -> None:
 def test_what_is_no_import_path_is_refused(path: str) -> None:
     with pytest.raises(ConfigurationError, match=r"is no import path; write it as 'package.module:Name'"):
         load_object(path)
+
+
+def test_load_given_says_what_was_given_and_what_to_do() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"option 'x': 'nowhere:X' failed to import: .*; install or mend it where"
+    ):
+        load_given("option 'x':", "nowhere:X")
 
 
 def test_load_object_names_a_module_that_lacks_the_name() -> None:

@@ -191,6 +191,19 @@ def load_object(path: str) -> Any:
     return found
 
 
+def load_given(what: str, path: str) -> Any:
+    """:func:`load_object` of a path that a user has given for something that runs where the writers do.
+
+    :param what: begins the error, such as ``"rate_limit"``
+    :raises ConfigurationError: as :func:`load_object` does, with the remedy
+    """
+    try:
+        return load_object(path)
+    except ConfigurationError as error:
+        remedy = "install or mend it where the writers run, which is on the workers under Spark"
+        raise ConfigurationError(f"{what} {error}; {remedy}") from (error.__cause__ or error)
+
+
 def _by_short_name(name: str, connectors: tuple[AvailableConnector, ...]) -> ConnectorInfo:
     for info in _loadable(connectors):
         if folded(name) in map(folded, info.short_names):

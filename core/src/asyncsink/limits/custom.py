@@ -32,13 +32,9 @@ def make_custom(path: str, args: dict[str, Any]) -> RateLimitingStrategy:
     :raises ConfigurationError: it does not load, is no :class:`RateLimitingStrategy` or refuses the arguments
     """
     # Here and not above: finding connectors is a large module, and nobody else in a configuration needs it.
-    from asyncsink.plugins import load_object
+    from asyncsink.plugins import load_given
 
-    try:
-        found = load_object(path)
-    except ConfigurationError as error:
-        remedy = "install or mend it where the writers run, which is on the workers under Spark"
-        raise ConfigurationError(f"rate_limit {error}; {remedy}") from (error.__cause__ or error)
+    found = load_given("rate_limit", path)
     if not (isinstance(found, type) and issubclass(found, RateLimitingStrategy)):
         raise ConfigurationError(
             f"rate_limit {path!r} is no subclass of RateLimitingStrategy; "

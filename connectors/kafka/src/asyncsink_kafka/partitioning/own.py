@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.plugins import load_object
+from asyncsink.plugins import load_given
 from asyncsink_kafka.partitioning.partitioner import Choice, Partitioner, TopicRows, outside, places, unchosen
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 PartitionOf = Callable[[str, bytes | None, bytes | None, int], int]
 """``partition(topic, key, value, partitions)``: the partition of one record."""
 
-_REMEDY: Final = "install or mend it where the writers run, which is on the workers under Spark"
 _WANTED: Final = (
     "define partition(topic, key, value, partitions), or derive the class from asyncsink_kafka.partitioning.Partitioner"
 )
@@ -80,10 +79,7 @@ def load_partitioner(path: str) -> Partitioner:
 
     :raises ConfigurationError: it does not load, cannot be made, or has no method that chooses partitions
     """
-    try:
-        found = load_object(path)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"option 'partitioner' = {error}; {_REMEDY}") from (error.__cause__ or error)
+    found = load_given("option 'partitioner' =", path)
     made = _made(path, found) if isinstance(found, type) else found
     if isinstance(made, Partitioner):
         return made

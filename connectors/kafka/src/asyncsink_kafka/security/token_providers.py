@@ -12,7 +12,7 @@ from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaError
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.plugins import load_object
+from asyncsink.plugins import load_given
 from asyncsink_kafka.security.tokens import Token, TokenCache, TokenRefusedError, TokenUnavailableError, expiry_of
 
 # A bug is not an outage: no later call will do better.
@@ -38,11 +38,7 @@ def load_token_provider(path: str) -> AbstractTokenProvider:
 
     :raises ConfigurationError: the path does not load, or names something else
     """
-    try:
-        found = load_object(path)
-    except ConfigurationError as error:
-        remedy = "install or mend it where the writers run, which is on the workers under Spark"
-        raise ConfigurationError(f"option 'saslTokenProvider': {error}; {remedy}") from (error.__cause__ or error)
+    found = load_given("option 'saslTokenProvider':", path)
     if isinstance(found, type) and issubclass(found, AbstractTokenProvider):
         return _Guarded(path, _instance(path, found))
     if isinstance(found, AbstractTokenProvider):

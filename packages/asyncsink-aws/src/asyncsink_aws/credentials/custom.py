@@ -14,7 +14,7 @@ import anyio.to_thread
 from botocore.exceptions import CredentialRetrievalError
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.plugins import load_object
+from asyncsink.plugins import load_given
 from asyncsink_aws.credentials.renewed import RenewedCredentials
 from asyncsink_aws.keys import AwsKeys
 
@@ -34,11 +34,7 @@ def custom_credentials(path: str, timeout_s: float = LOAD_TIMEOUT_S) -> Callable
 
     :raises ConfigurationError: the path does not load, or names something else
     """
-    try:
-        found = load_object(path)
-    except ConfigurationError as error:
-        remedy = "install or mend it where the writers run, which is on the workers under Spark"
-        raise ConfigurationError(f"option 'customCredentials': {error}; {remedy}") from (error.__cause__ or error)
+    found = load_given("option 'customCredentials':", path)
     source = _instance(path, found) if isinstance(found, type) else found
     if not callable(getattr(source, "load", None)):
         raise ConfigurationError(f"option 'customCredentials' = {path!r} names nothing that has a method load()")
