@@ -12,8 +12,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from asyncsink.arrow import ArrowBlock, normalise
-from asyncsink.arrow.json_rows import payloads
+from asyncsink.arrow import ArrowBlock
+from asyncsink.arrow.json_rows import payload_column
 from asyncsink.arrow.offsets import offsets_of_column
 from asyncsink_firehose.delimiter import delimited
 
@@ -28,10 +28,7 @@ def rows_of_column(batch: pa.RecordBatch, column: str, delimiter: bytes) -> Arro
 
     :raises ValueError: a value is null or empty, or holds the delimiter; names column and row
     """
-    values = normalise(batch).column(column)
-    if _is_valid(values):
-        return _block(values.cast(_ROWS), delimiter, f"column {column!r} of ")
-    return _block(pa.array(payloads(batch, column), _ROWS), delimiter, f"column {column!r} of ")
+    return _block(payload_column(batch, column), delimiter, f"column {column!r} of ")
 
 
 def rows_of_payloads(values: Sequence[bytes], delimiter: bytes) -> ArrowBlock[bytes]:
@@ -58,15 +55,6 @@ def _block(values: Any, delimiter: bytes, where: str) -> ArrowBlock[bytes]:
         # The last argument is what stands between the others: here, behind the value and before nothing.
         values = pc.binary_join_element_wise(values, pa.scalar(b"", _ROWS), pa.scalar(delimiter, _ROWS))
     return ArrowBlock.of_column(pa.record_batch([values], names=[_COLUMN]), 0)
-
-
-def _is_valid(values: Any) -> bool:
-    """Whether strings are UTF-8; Spark's may hold any bytes."""
-    try:
-        values.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _values_of(column: Any) -> memoryview:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from asyncsink.arrow import ArrowBlock, normalise
-from asyncsink.arrow.json_rows import payloads
+from asyncsink.arrow.json_rows import payload_column, valid_text
 from asyncsink_kinesis.aggregation.sizes import HASH_TAGS, LARGE_TAGS, SMALL, SMALL_TAGS
 from asyncsink_kinesis.entry import KinesisEntry
 from asyncsink_kinesis.partition_keys import (
@@ -82,17 +82,15 @@ class ColumnKeys(Sequence[str]):
         return self._texts[index]
 
 
-def payload_column(batch: pa.RecordBatch, name: str) -> Any:
+def payloads_of_column(batch: pa.RecordBatch, name: str) -> Any:
     """The payloads in a string or binary column, as bytes; strings in valid UTF-8.
 
     :raises ValueError: one is null; names column and row
     """
-    values = normalise(batch).column(name)
+    values = payload_column(batch, name)
     if values.null_count:
         raise _null(name, values, "a record has nothing else to carry: filter such rows out")
-    if not _is_valid(values):
-        return pa.array(payloads(batch, name), pa.large_binary())
-    return values.cast(pa.large_binary())
+    return values
 
 
 def payloads_of(values: Sequence[bytes]) -> Any:
@@ -143,22 +141,11 @@ def _text(batch: pa.RecordBatch, name: str) -> Any:
     values = normalise(batch).column(name)
     if values.null_count:
         raise _null(name, values, "the partition key is made of it: fill it in")
-    if not _is_valid(values):
-        return pa.array([value.decode() for value in payloads(batch, name) if value is not None], _TEXT)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return valid_text(values).cast(_TEXT)
     if pa.types.is_decimal(values.type):  # Arrow writes small ones as 1E-7
         return pa.array([format(value, "f") for value in values.to_pylist()], _TEXT)
     return values.cast(_TEXT)
-
-
-def _is_valid(values: Any) -> bool:
-    """Whether strings are UTF-8, as Spark's need not be; other values are."""
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        return True
-    try:
-        values.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _checked(keys: Any, described: str) -> Any:

@@ -79,7 +79,7 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
         if self._payloads.column is None:
             data = columns.payloads_of(self._payloads.many(batch))
         else:
-            data = columns.payload_column(batch, self._payloads.column)
+            data = columns.payloads_of_column(batch, self._payloads.column)
         names = {name.lower(): name for name in batch.schema.names}
         hash_name = names.get(HASH_KEY_COLUMN.lower())
         hash_keys = None if hash_name is None else columns.hash_keys_of_column(batch, hash_name)

@@ -37,12 +37,26 @@ def rows_as_json(batch: pa.RecordBatch) -> list[bytes]:
     return rows.cast(pa.large_binary()).to_pylist()  # type: ignore[no-any-return]
 
 
-def payloads(batch: pa.RecordBatch, column: str) -> list[bytes | None]:
-    """The values of a string or binary column as bytes; strings in valid UTF-8."""
+def payload_column(batch: pa.RecordBatch, column: str) -> Any:
+    """The values of a string or binary column as large_binary; strings in valid UTF-8."""
     values = normalise(batch).column(column)
-    if _is_string(values.type):
-        values = _as_text(values)
-    return values.cast(pa.large_binary()).to_pylist()  # type: ignore[no-any-return]
+    return (valid_text(values) if _is_string(values.type) else values).cast(pa.large_binary())
+
+
+def payloads(batch: pa.RecordBatch, column: str) -> list[bytes | None]:
+    """The values of :func:`payload_column` as bytes."""
+    return payload_column(batch, column).to_pylist()  # type: ignore[no-any-return]
+
+
+def valid_text(values: Any) -> Any:
+    """The strings of a column as large_string, U+FFFD for bytes that are no UTF-8: Spark's own may hold any bytes."""
+    text = values.cast(_TEXT)
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        found = text.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if value is None else value.decode(errors="replace") for value in found], _TEXT)
+    return text
 
 
 def _located(batch: pa.RecordBatch, error: ValueError) -> ValueError:
@@ -121,21 +135,10 @@ def _fixed_size_list(values: Any) -> Any:
 
 
 def _string(values: Any) -> Any:
-    text = _as_text(values)
+    text = valid_text(values)
     if pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py():
         text = _escaped(text)
     return _quoted(text)
-
-
-def _as_text(values: Any) -> Any:
-    """The strings of a column, U+FFFD for bytes that are no UTF-8: Spark's own strings may hold any bytes."""
-    text = values.cast(_TEXT)
-    try:
-        text.validate(full=True)
-    except pa.ArrowInvalid:
-        found = text.cast(pa.large_binary()).to_pylist()
-        return pa.array([None if value is None else value.decode(errors="replace") for value in found], _TEXT)
-    return text
 
 
 def _escaped(text: Any) -> Any:
