@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
-from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
-from asyncsink.failures import FailureKind
-from asyncsink_aws.request_errors import as_request_error
+from asyncsink.errors import DestinationUnavailableError, FatalRequestError
+from asyncsink_aws.describing import ask
 from asyncsink_firehose.errors import ERRORS
 from asyncsink_firehose.options import FirehoseOptions
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ANSWER_TIMEOUT_S: Final = 10.0  # for what one can do without
 _POLL_S: Final = 2.0  # DescribeDeliveryStream may be called five times a second by a whole account
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "NotAuthorized", "UnauthorizedAccess"})
 _DIRECT_PUT: Final = "DirectPut"
@@ -85,20 +84,15 @@ async def check_stream(
 
 async def _described(client: AioBaseClient, options: FirehoseOptions) -> DeliveryStream | None:
     name = options.stream.short_name
-    try:
-        with anyio.fail_after(_ANSWER_TIMEOUT_S), as_request_error("firehose", "DescribeDeliveryStream", options):
-            answer = await client.describe_delivery_stream(DeliveryStreamName=name, Limit=1)
-    except RequestError as error:
-        if error.code not in _DENIED and ERRORS.kind_of(error.code) is FailureKind.FATAL:
-            said, remedy = str(error).rstrip("."), ERRORS.remedy(error.code)
-            raise FatalRequestError(f"delivery stream {name!r} cannot be written to: {said}. {remedy}") from error
-        _log_unchecked(name, error)
-        return None
-    except (OSError, TimeoutError) as error:
-        # Whether it is an outage is for the writer to find out, which has its own time for that.
-        _log_unchecked(name, error)
-        return None
-    return DeliveryStream.of(answer)
+    answer = await ask(
+        partial(client.describe_delivery_stream, DeliveryStreamName=name, Limit=1),
+        ("firehose", "DescribeDeliveryStream", options),
+        f"delivery stream {name!r}",
+        ERRORS,
+        denied=_DENIED,
+        log_unknown=partial(_log_unchecked, name),
+    )
+    return None if answer is None else DeliveryStream.of(answer)
 
 
 def _check(stream: DeliveryStream, options: FirehoseOptions) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
-from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
-from asyncsink.failures import FailureKind
-from asyncsink_aws.request_errors import as_request_error
+from asyncsink.errors import DestinationUnavailableError, FatalRequestError
+from asyncsink_aws.describing import ask
 from asyncsink_kinesis.errors import ACCESS_DENIED, ERRORS, NO_SUCH_STREAM
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ANSWER_TIMEOUT_S = 10.0
-"""Time for an answer that a writer can do without."""
 POLL_S = 1.0
 """Time between two looks at a stream that is being made; the service answers 20 a second for the whole account."""
 
@@ -69,21 +67,15 @@ async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[st
     """The stream's summary; empty where there is none to be had and a writer may still work."""
     from asyncsink_kinesis.wire import stream_parameters
 
-    try:
-        with anyio.fail_after(ANSWER_TIMEOUT_S), as_request_error("kinesis", "DescribeStreamSummary", options):
-            answer = await client.describe_stream_summary(**stream_parameters(options.stream))
-    except RequestError as error:
-        if error.code != ACCESS_DENIED and ERRORS.kind_of(error.code) is FailureKind.FATAL:
-            raise FatalRequestError(
-                f"{_named(client, options)} cannot be written to: {str(error).rstrip('.')}. {ERRORS.remedy(error.code)}"
-            ) from error
-        _log_unknown(client, options, error)
-        return {}
-    except (OSError, TimeoutError) as error:
-        _log_unknown(client, options, error)
-        return {}
-    summary: Mapping[str, Any] = answer["StreamDescriptionSummary"]
-    return summary
+    answer = await ask(
+        partial(client.describe_stream_summary, **stream_parameters(options.stream)),
+        ("kinesis", "DescribeStreamSummary", options),
+        _named(client, options),
+        ERRORS,
+        denied=(ACCESS_DENIED,),
+        log_unknown=partial(_log_unknown, client, options),
+    )
+    return {} if answer is None else answer["StreamDescriptionSummary"]
 
 
 def _log_unknown(client: AioBaseClient, options: KinesisOptions, error: Exception) -> None:
