@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from asyncsink.errors import ConfigurationError
@@ -58,7 +59,7 @@ class FirehoseOptions(AwsOptions):
         parse_delimiter(self.delimiter)
         self._check_packing()
 
-    @property
+    @cached_property
     def stream(self) -> StreamName:
         """The delivery stream by its name or its ARN; requests name it by ``short_name``."""
         try:

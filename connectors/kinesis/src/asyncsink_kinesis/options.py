@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from asyncsink.errors import ConfigurationError
@@ -116,7 +117,7 @@ class KinesisOptions(AwsOptions):
         """Whether a request goes to one shard alone, as the limits of each and aggregated records need it."""
         return self.per_shard_limits or self.aggregation == "kpl"
 
-    @property
+    @cached_property
     def stream(self) -> StreamName:
         """The stream as requests name it."""
         return parse_stream(self.stream_name or self.stream_arn or "", "kinesis")

@@ -15,10 +15,11 @@ from typing import Any
 
 from asyncsink.context import InitContext, idempotency_prefix
 from asyncsink_kinesis.options import FIXED, RANDOM
+from asyncsink_kinesis.shards.hash_keys import HIGHEST
 
 MAX_KEY_LENGTH = 256
 """Unicode characters of a partition key."""
-MAX_HASH_KEY = str(2**128 - 1)
+MAX_HASH_KEY = str(HIGHEST)
 HASH_KEY_PATTERN = r"^(?:0|[1-9][0-9]{0,38})$"
 """The service's own; numbers of 39 digits may still be too large."""
 

@@ -8,8 +8,8 @@ import pytest
 
 from asyncsink_kinesis.aggregation.frame import Row
 from asyncsink_kinesis.aggregation.packing import DEFAULT_MAX_BYTES, Frame, pack
-from asyncsink_kinesis.aggregation.sizes import MAX_FRAMES, MAX_KEY_BYTES, MAX_ROW_BYTES, least_frame_bytes, row_size
-from asyncsink_kinesis.entry import MAX_REQUEST_BYTES, KinesisEntry
+from asyncsink_kinesis.aggregation.sizes import MAX_KEY_BYTES, MAX_ROW_BYTES, least_frame_bytes, row_size
+from asyncsink_kinesis.entry import MAX_RECORDS, MAX_REQUEST_BYTES, KinesisEntry
 from asyncsink_kinesis.shards.hash_keys import explicit_hash_key
 from asyncsink_kinesis.shards.shard_map import ShardMap
 
@@ -116,5 +116,5 @@ def test_a_full_request_needs_no_more_than_500_records_and_10_mib(size: int) -> 
     longest = "ж" * (MAX_KEY_BYTES // 4)
     count = MAX_ROW_BYTES // row_size(size, len(longest.encode()))
     frames = pack([KinesisEntry(b"x" * size, longest)] * count, shard_map(1), max_bytes=limit)
-    assert len(frames) <= MAX_FRAMES
+    assert len(frames) <= MAX_RECORDS
     assert sum(len(each.data) + len(each.partition_key.encode()) for each in frames) <= MAX_REQUEST_BYTES

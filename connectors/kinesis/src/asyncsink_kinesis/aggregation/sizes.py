@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from asyncsink.config import MiB
 from asyncsink_kinesis.aggregation.frame import FRAME_BYTES
+from asyncsink_kinesis.entry import MAX_RECORDS, KinesisEntry
 
-if TYPE_CHECKING:
-    from asyncsink_kinesis.entry import KinesisEntry
-
-MAX_FRAMES = 500
-"""Records a PutRecords request may hold."""
 MAX_KEY_BYTES = 4 * 256
 """Bytes of the longest partition key, which a frame has beside its data."""
 MAX_ROW_BYTES = 9 * MiB + MiB // 2
@@ -47,4 +41,4 @@ def least_frame_bytes(max_batch_size_in_bytes: int) -> int:
 
     Two frames that follow one another hold more than one such limit together, or their rows were one frame.
     """
-    return -(-max_batch_size_in_bytes * 2 // (MAX_FRAMES - 4)) + FRAME_BYTES
+    return -(-max_batch_size_in_bytes * 2 // (MAX_RECORDS - 4)) + FRAME_BYTES
