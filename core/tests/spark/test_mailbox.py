@@ -12,7 +12,7 @@ import anyio.to_thread
 import pytest
 
 from asyncsink.errors import FatalRequestError, WriterClosedError, WriterFailedError
-from asyncsink.spark.mailbox import DEPTH, Mailbox
+from asyncsink.spark.mailbox import DEPTH, SLOT_BYTES, Mailbox
 from asyncsink.spark.worker import Worker
 
 ResultT = TypeVar("ResultT")
@@ -52,7 +52,11 @@ def test_one_loop_serves_one_task_after_another(worker: Worker) -> None:
     assert len({worker.serve(thread).finish() for _ in range(3)}) == 1
 
 
-def test_the_thread_waits_while_the_mailbox_is_full(worker: Worker) -> None:
+@pytest.mark.parametrize(
+    ("size_in_bytes", "waiting"),
+    [(0, DEPTH), (SLOT_BYTES - 1, DEPTH), (SLOT_BYTES, DEPTH // 2), (100 * SLOT_BYTES, 1)],
+)
+def test_the_thread_waits_while_the_mailbox_is_full(worker: Worker, size_in_bytes: int, waiting: int) -> None:
     seen = threading.Event()
     go = threading.Event()
     put: list[int] = []
@@ -65,18 +69,18 @@ def test_the_thread_waits_while_the_mailbox_is_full(worker: Worker) -> None:
 
     def produce() -> None:
         for item in range(20):
-            mailbox.put(item)
+            mailbox.put(item, size_in_bytes)
             put.append(item)
 
     mailbox = worker.serve(slow)
     producer = threading.Thread(target=produce)
     producer.start()
     assert seen.wait(10)
-    while len(put) < DEPTH + 1:
+    while len(put) < waiting + 1:
         producer.join(0.001)
     producer.join(0.05)
-    # One is being written and DEPTH wait; the next put does not return.
-    assert len(put) == DEPTH + 1
+    # One is being written and so many wait; the next put does not return.
+    assert len(put) == waiting + 1
     go.set()
     producer.join(10)
     assert len(put) == 20

@@ -19,6 +19,9 @@ ResultT = TypeVar("ResultT")
 DEPTH = 4
 """Batches that may wait; one more is being written. Enough that the loop never waits for the task's next batch."""
 
+SLOT_BYTES = 2 << 20
+"""The bytes of a batch from which on it counts as two, and so on; one that counts as :data:`DEPTH` waits alone."""
+
 _END: Any = object()
 
 
@@ -31,7 +34,8 @@ class Mailbox(Generic[ItemT, ResultT]):
 
     def __init__(self, loop: AbstractEventLoop, depth: int = DEPTH) -> None:
         self._loop = loop
-        self._items: deque[ItemT] = deque()
+        self._items: deque[tuple[ItemT, int]] = deque()
+        self._depth = depth
         self._room = threading.Semaphore(depth)
         self._settled = threading.Event()
         self._result: ResultT
@@ -52,20 +56,22 @@ class Mailbox(Generic[ItemT, ResultT]):
         if error is not None and not self._settled.is_set():
             self._call_soon(self._cancel)
 
-    def put(self, item: ItemT) -> None:
+    def put(self, item: ItemT, size_in_bytes: int = 0) -> None:
         """Hand over one item; waits while the mailbox is full. Raises what the service has failed with."""
-        if not self._settled.is_set():
-            self._room.acquire()
+        slots = min(1 + size_in_bytes // SLOT_BYTES, self._depth)
+        for _ in range(slots):
+            if not self._settled.is_set():
+                self._room.acquire()
         if self._settled.is_set():
             self.result()
             raise WriterClosedError("the service of a mailbox ended before its last item")
-        self._items.append(item)
+        self._items.append((item, slots))
         if not self._call_soon(self._wake):
             self.result()
 
     def finish(self) -> ResultT:
         """Say that no item follows, wait for the service to end, and return its result or raise its error."""
-        self._items.append(_END)
+        self._items.append((_END, 0))
         self._call_soon(self._wake)
         return self.result()
 
@@ -95,10 +101,10 @@ class Mailbox(Generic[ItemT, ResultT]):
             # Looked at again: the thread may have put something before it could see the event.
             if not self._items:
                 await self._arrived.wait()
-        item = self._items.popleft()
+        item, slots = self._items.popleft()
         if item is _END:
             raise StopAsyncIteration
-        self._room.release()
+        self._room.release(slots)
         return item
 
     def _wake(self) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from asyncsink.spark.commit import TaskCommit, commits, log_progress, summed
 from asyncsink.spark.planning import Plan
+from asyncsink.spark.process import spare_what_is_loaded
 from asyncsink.spark.recovery import Recovered, keep, recover
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.versions import packed
@@ -34,6 +35,7 @@ class PlannedWriter:
             with ours(f"reading the ledger of {self._plan.connector!r}"):
                 self._recovered = recover(self._plan.connector, self._plan.door, self._plan.streaming)
             self._is_recovered = True
+        spare_what_is_loaded()
         return packed(self, self.__dict__, self._plan.sink)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
@@ -47,3 +49,4 @@ class PlannedWriter:
             progress = summed(plan.connector, batch_id, tasks)
             log_progress(progress)
             keep(plan.connector, plan.door, plan.streaming, progress, tasks)
+        spare_what_is_loaded()

@@ -23,6 +23,7 @@ from asyncsink.spark.commit import TaskCommit
 from asyncsink.spark.limits import learned, teach, with_its_part
 from asyncsink.spark.mailbox import Mailbox
 from asyncsink.spark.planning import Plan
+from asyncsink.spark.process import spare_what_is_loaded
 from asyncsink.spark.recovery import Recovered
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.worker import Worker
@@ -86,10 +87,12 @@ def write_task(plan: Plan, recovered: Recovered | None, batches: Iterator[pa.Rec
     worker = Worker.current()
     with worker.serve(partial(_write, task, worker)) as mailbox:
         for batch in chain([first], batches):
-            mailbox.put(batch)
-            size_in_bytes += batch.nbytes
+            batch_bytes = batch.nbytes
+            mailbox.put(batch, batch_bytes)
+            size_in_bytes += batch_bytes
             rows_in += batch.num_rows
         done = mailbox.finish()
+    spare_what_is_loaded()
     logger.info("asyncsink.%s task of partition %d: %s", plan.connector, task.partition, done)
     told: TaskCommit = replace(
         done, rows_in=rows_in, bytes=size_in_bytes, started_s=started_s, seconds=monotonic() - begun_s

@@ -14,6 +14,7 @@ import anyio
 from asyncsink.errors import WriterFailedError
 from asyncsink.spark.clients import WorkerClients
 from asyncsink.spark.mailbox import Mailbox
+from asyncsink.spark.process import keep_freed_memory
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -39,6 +40,7 @@ class Worker:
         self._death: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop
         self._services: Mailbox[tuple[Service, Mailbox[Any, Any]], None]
+        keep_freed_memory()
         self._thread = threading.Thread(target=self._run, name="asyncsink", daemon=True)
         self._thread.start()
         self._started.wait()
