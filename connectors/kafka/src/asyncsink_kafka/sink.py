@@ -40,12 +40,12 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
     """
 
     options_type: ClassVar[type[KafkaOptions]] = KafkaOptions
-    # The producer's own defaults (Kafka 4.1), but for the buffer, which holds rows of all partitions of a task.
+    # The producer's own defaults (Kafka 4.1).
     defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig(
         max_batch_size=100_000,
         max_buffered_requests=1_000_000,
         max_batch_size_in_bytes=1 * MiB,
-        max_buffered_size_in_bytes=64 * MiB,
+        max_buffered_size_in_bytes=32 * MiB,
         max_record_size_in_bytes=1 * MiB,
         max_time_in_buffer_s=0.005,
         request_timeout_s=30.0,

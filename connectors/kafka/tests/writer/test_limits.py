@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import anyio
 import pyarrow as pa
 
@@ -121,3 +123,49 @@ async def test_rows_leave_the_pile_in_order_and_in_portions() -> None:
     assert [number for each in taken for number in each.sequence.tolist()] == list(range(3000))
     assert max(each.nbytes for each in taken) <= 101_000
     assert (pile.size_in_bytes, books.size_in_bytes) == (0, 0)
+
+
+@virtual
+async def test_a_portion_that_is_nearly_full_is_not_filled_up_with_a_part_of_the_next_run() -> None:
+    pile = Pile(Books(anyio.current_time))
+    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(900)])
+    pile.portion = run.nbytes * 10 // 9
+    for _ in range(3):
+        pile.add(run)
+    assert [len(pile.take()) for _ in range(3)] == [900] * 3
+
+
+@virtual
+async def test_a_portion_with_much_room_is_filled_up() -> None:
+    pile = Pile(Books(anyio.current_time))
+    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(800)])
+    pile.portion = run.nbytes * 10 // 8
+    for _ in range(5):
+        pile.add(run)
+    assert {len(pile.take()) for _ in range(3)} <= {999, 1000}
+
+
+@virtual
+async def test_small_runs_leave_together_as_far_as_they_fit() -> None:
+    pile = Pile(Books(anyio.current_time))
+    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(100)])
+    pile.portion = run.nbytes * 9 // 4
+    for _ in range(6):
+        pile.add(run)
+    assert [len(pile.take()) for _ in range(3)] == [200, 200, 200]
+
+
+@virtual
+async def test_a_full_buffer_takes_no_crumbs() -> None:
+    client = FakeClient()
+    client.answer = lambda batch: anyio.sleep(0.01)
+    rows = pa.RecordBatch.from_pydict({"value": [b"x" * 1000] * 4000})
+    accepted = set()
+    async with writer_of(client, max_buffered_size_in_bytes=MiB, batch_size_in_bytes=20_000) as writer:
+        async with anyio.create_task_group() as group:
+            group.start_soon(writer.write_batch, rows)
+            while writer.statistics().acknowledged < 4000:
+                accepted.add(writer.statistics().accepted)
+                await anyio.sleep(0.001)
+    # A quarter of the buffer at a time.
+    assert min(later - earlier for earlier, later in pairwise(sorted(accepted)[:-1])) >= MiB // 4 // 1100

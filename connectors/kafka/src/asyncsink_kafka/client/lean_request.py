@@ -92,5 +92,6 @@ class _Message:
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
-    def __radd__(self, size: bytes) -> bytes:
-        return b"".join([size, *self._parts])
+    def __radd__(self, size: bytes) -> memoryview:
+        # The socket takes a part at a time, and before Python 3.12 asyncio slices off what is left: of bytes, a copy.
+        return memoryview(b"".join([size, *self._parts]))

@@ -18,6 +18,7 @@ from asyncsink_kafka.encoding.varints import (
     widths,
     zigzag,
 )
+from asyncsink_kafka.memory import POOL
 from asyncsink_kafka.records import Records
 
 _NOTHING = pa.scalar(b"", LARGE_BINARY)
@@ -109,11 +110,13 @@ def sizes_of(records: Records) -> Int64s:
 
 def joined(*columns: pa.Array) -> pa.Array:
     """Row by row the bytes of all the columns, none of which has nulls; large_binary."""
-    return pc.binary_join_element_wise(*columns, _NOTHING)
+    return pc.binary_join_element_wise(*columns, _NOTHING, memory_pool=POOL)
 
 
 def _picked(data: pa.Array, rows: Rows) -> pa.Array:
-    return data[rows] if isinstance(rows, slice) else pc.take(data, pa.array(rows), boundscheck=False)
+    if isinstance(rows, slice):
+        return data[rows]
+    return pc.take(data, pa.array(rows), boundscheck=False, memory_pool=POOL)
 
 
 def offsets_of(array: pa.Array) -> Int64s:

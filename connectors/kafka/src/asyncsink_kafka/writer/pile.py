@@ -14,6 +14,9 @@ from asyncsink_kafka.writer.books import Books
 AT_ONCE: Final = 4 * 1024 * 1024
 """The most bytes of rows that are encoded in one go: some milliseconds of the event loop's time."""
 
+WELL_FILLED: Final = 7 / 8
+"""Share of a portion that needs no part of the next run."""
+
 TAIL_RECORDS: Final = 2000
 """Records that are written one by one before they become columns."""
 
@@ -67,9 +70,9 @@ class Pile:
     def take(self) -> Records:
         """A portion, the oldest rows first; the pile must not be empty."""
         self._close_tail()
-        taken: list[Records] = []
-        size_in_bytes = 0
-        while self._records and size_in_bytes < self.portion:
+        taken = [self._next(self.portion)]
+        size_in_bytes = taken[0].nbytes
+        while self._records and self._belongs_to(size_in_bytes):
             taken.append(self._next(self.portion - size_in_bytes))
             size_in_bytes += taken[-1].nbytes
         self.size_in_bytes -= size_in_bytes
@@ -80,6 +83,13 @@ class Pile:
         # A column that only some of them have is filled up for the others.
         self._books.size_in_bytes += records.nbytes - size_in_bytes
         return records
+
+    def _belongs_to(self, size_in_bytes: int) -> bool:
+        """Whether the next run goes with so many bytes: if whole, or if much is lacking.
+
+        Runs that are put together are copied, and the rest of one that was cut is one more.
+        """
+        return size_in_bytes + self._records[0].nbytes <= self.portion or size_in_bytes < WELL_FILLED * self.portion
 
     def _next(self, most: int) -> Records:
         """The oldest rows, at least one and as far as one can tell no more than so many bytes of them."""

@@ -35,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 _NO_CONTEXT = WriteContext()
 
+LEAST_FREE = 0.25
+"""Share of a full buffer that is free before it takes rows again."""
+
 RECORD_OVERHEAD = 100
 """Bytes, at most about, that a record without headers takes beside its key and value, in memory and in a batch."""
 
@@ -231,10 +234,21 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             rows = rows.slice(count, len(rows))
 
     def _fitting(self, rows: Records) -> int:
-        """How many of the first rows there is room for; where nothing is held one goes in, however large."""
-        books = self._books
-        free = self._config.max_buffered_size_in_bytes - books.size_in_bytes
-        count = min(len(rows), max(self._config.max_buffered_requests - books.waiting, 0))
+        """How many of the first rows there is room for; where nothing is held one goes in, however large.
+
+        All of them, or none as long as little is free: crumbs would have to be put together again.
+        """
+        books, most_bytes, most = (
+            self._books,
+            self._config.max_buffered_size_in_bytes,
+            self._config.max_buffered_requests,
+        )
+        free, places = most_bytes - books.size_in_bytes, most - books.waiting
+        if rows.nbytes <= free and len(rows) <= places:
+            return len(rows)
+        if books.size_in_bytes and (free < LEAST_FREE * most_bytes or places < LEAST_FREE * most):
+            return 0
+        count = min(len(rows), max(places, 0))
         while count and (size := rows.slice(0, count).nbytes) > free:
             # By the average first; rows that are larger than that make it less.
             count = min(count * max(free, 0) // size, count - 1)
