@@ -10,20 +10,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
 
 import producers
 import pyspark
-from processor_time import keep_orphans, tree_s
-from spark_sinks import OURS, SHIPPED, SINKS, TUNED, Load, Took, sends, spark_session
+from spark_sinks import OURS, SHIPPED, SINKS, TUNED, Load, sends, spark_session
 from topics import Topics
 
 from asyncsink_testing.bench import Comparison, compare, interleave, report
+from asyncsink_testing.bench_rows import Recorded, tell
 from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.processor_time import keep_orphans, tree
 
 ROUNDS = 7
 ROWS = (200_000, 500_000, 4_000_000)
@@ -36,30 +36,6 @@ LEAST_PROCESSOR_RATIO = 1.0
 LEAST_SPEED_RATIO = {500_000: 1.3, 4_000_000: 1.0}
 """By rows; of few there is no goal but for the processor's time."""
 
-Figures = Sequence[float]
-
-
-class Recorded:
-    """Runs something again and again, and keeps what each run has taken."""
-
-    def __init__(self, run: Callable[[], Took]) -> None:
-        self._run = run
-        self._took: list[Took] = []
-
-    def __call__(self) -> float:
-        self._took.append(self._run())
-        return self._took[-1].seconds
-
-    # The first run warms up.
-
-    def speeds(self, rows: int) -> list[float]:
-        """Thousands of rows a second of each round."""
-        return [rows / each.seconds / 1000 for each in self._took[1:]]
-
-    def costs(self, rows: int) -> list[float]:
-        """Nanoseconds of processor time for each row, of each round."""
-        return [each.processor_s / rows * 1e9 for each in self._took[1:]]
-
 
 def through_spark(topics: Topics, loads: Sequence[Load], rounds: int, broker: int | None) -> Iterator[Comparison]:
     """Each load through each sink in turn.
@@ -67,12 +43,12 @@ def through_spark(topics: Topics, loads: Sequence[Load], rounds: int, broker: in
     :param broker: the process whose time does not count; that of Spark's JVM, its Python processes and this one does
     """
     keep_orphans()
-    processor_s = partial(tree_s, os.getpid(), broker)
+    processes = partial(tree, os.getpid(), broker)
     with spark_session() as spark:
         for sink in SINKS:
-            sends(spark, topics, WARM_UP, sink, processor_s)()
+            sends(spark, topics, WARM_UP, sink, processes)()
         for load in loads:
-            runs = {sink: Recorded(sends(spark, topics, load, sink, processor_s)) for sink in SINKS}
+            runs = {sink: Recorded(sends(spark, topics, load, sink, processes)) for sink in SINKS}
             interleave(runs, rounds)
             speeds = {sink: run.speeds(load.rows) for sink, run in runs.items()}
             costs = {sink: run.costs(load.rows) for sink, run in runs.items()}
@@ -127,15 +103,6 @@ def without_spark(topics: Topics, rounds: int) -> Iterator[Comparison]:
             yield compare(
                 work, speeds[OURS], shown, speeds[name], unit="thousand rows/s", goal=goal, lower_is_better=False
             )
-
-
-def tell(what: str, speeds: Figures, costs: Figures) -> None:
-    """One line as soon as the figures are there: a median, and the least and the most, of each."""
-    shown = (
-        f"{median(each):8,.0f} {unit} ({min(each):,.0f} to {max(each):,.0f})"
-        for each, unit in ((speeds, "thousand rows/s"), (costs, "ns of processor time a row"))
-    )
-    print(f"{what:<72} {', '.join(shown)}", flush=True)
 
 
 def main() -> None:

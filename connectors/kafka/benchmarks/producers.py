@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter, process_time
 
 import anyio
 import pyarrow as pa
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import Producer
-from spark_sinks import Took
 from topics import Topics
 
 from asyncsink_kafka import KafkaOptions, KafkaSink
+from asyncsink_testing.bench_rows import Took, timed
 
 BATCH_ROWS = 10_000
 """As Spark hands them over."""
@@ -70,7 +69,7 @@ def our_writer(bootstrap: str, topic: str, sent: Material, batches: int) -> Took
                     await writer.write_batch(sent.batch)
                 await writer.flush()
 
-            return await _timed(feed, batches)
+            return await timed(feed, batches)
 
     return anyio.run(main)
 
@@ -89,7 +88,7 @@ def aiokafka_send(bootstrap: str, topic: str, sent: Material, batches: int) -> T
                     for each in acknowledged:
                         await each
 
-            return await _timed(feed, batches)
+            return await timed(feed, batches)
 
     return anyio.run(main)
 
@@ -116,14 +115,7 @@ def confluent_produce(bootstrap: str, topic: str, sent: Material, batches: int) 
         if left := producer.flush(_FLUSH_S):
             raise RuntimeError(f"{left} rows have not been acknowledged within {_FLUSH_S:g} s")
 
-    return anyio.run(_timed, feed, batches)
-
-
-async def _timed(feed: Callable[[int], Awaitable[None]], batches: int) -> Took:
-    await feed(1)
-    processor_s, start_s = process_time(), perf_counter()
-    await feed(batches)
-    return Took(perf_counter() - start_s, process_time() - processor_s)
+    return anyio.run(timed, feed, batches)
 
 
 PEERS: Mapping[str, tuple[Feed, int, float]] = {

@@ -12,7 +12,9 @@ from time import perf_counter
 from pyspark.sql import DataFrame, SparkSession
 from topics import Topics
 
+from asyncsink_testing.bench_rows import Took
 from asyncsink_testing.kafka.spark_jars import spark_kafka_jars
+from asyncsink_testing.processor_time import spent_s
 
 TASKS = 2
 """Spark's cores, and the tasks of each job."""
@@ -55,14 +57,6 @@ class Load:
         return spark.range(0, self.rows, 1, TASKS).selectExpr(*columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
-    """What one run has taken."""
-
-    seconds: float
-    processor_s: float
-
-
 @contextmanager
 def spark_session() -> Iterator[SparkSession]:
     """Two cores, with the jars of Spark's own sink."""
@@ -83,14 +77,14 @@ def spark_session() -> Iterator[SparkSession]:
 
 
 def sends(
-    spark: SparkSession, topics: Topics, load: Load, sink: str, processor_s: Callable[[], float]
+    spark: SparkSession, topics: Topics, load: Load, sink: str, processes: Callable[[], Mapping[int, float]]
 ) -> Callable[[], Took]:
     """What sends the load through a sink into a fresh topic, and sees that it has arrived.
 
     A job of Spark's own sink that fails is repeated once, and told of: the producer that Spark keeps over its jobs may
     come to repeat a batch with a sequence number that the broker refuses, until it gives up after two minutes.
 
-    :param processor_s: the processor time that all which counts has used so far
+    :param processes: what all processes that count have used so far
     """
     door, options = SINKS[sink]
     rows = load.frame(spark)
@@ -108,8 +102,8 @@ def sends(
         with topics.fresh(load.rows) as topic:
             writer = rows.write.format(door).mode("append").options(**options)
             writer = writer.option("kafka.bootstrap.servers", topics.bootstrap).option("topic", topic)
-            used_s, start_s = processor_s(), perf_counter()
+            before, start_s = processes(), perf_counter()
             writer.save()
-            return Took(perf_counter() - start_s, processor_s() - used_s)
+            return Took(perf_counter() - start_s, spent_s(before, processes()))
 
     return run

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from time import perf_counter, process_time
 from typing import Any
 
 import anyio
@@ -17,6 +16,7 @@ from kinesis_stub import REGION, STREAM, Stub
 from asyncsink import Column, Schema
 from asyncsink.context import WriterInitContext
 from asyncsink_kinesis import KinesisSink
+from asyncsink_testing.bench_rows import Took, timed
 
 BATCH_ROWS = 10_000
 """As Spark hands them over."""
@@ -29,14 +29,6 @@ _DISTINCT_KEYS = 5000
 _SCHEMA = Schema((Column("data", "binary"), Column("partitionKey", "string")))
 """As Spark's, by which our sink knows the payload's column."""
 _WORDS = b"the quick brown fox jumps over the lazy dog and runs away from 3.14159 wolves at 2024-01-01".split()
-
-
-@dataclass(frozen=True, slots=True)
-class Took:
-    """What one run has taken."""
-
-    seconds: float
-    processor_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +100,7 @@ def our_writer(url: str, sent: Material, batches: int) -> Took:
                     await writer.write_batch(sent.batch)
                 await writer.flush()
 
-            return await _timed(feed, batches)
+            return await timed(feed, batches)
 
     return anyio.run(main)
 
@@ -125,7 +117,7 @@ def boto3_loop(url: str, sent: Material, batches: int) -> Took:
                 seen(client.put_records(StreamName=STREAM, Records=records))
 
     try:
-        return anyio.run(_timed, feed, batches)
+        return anyio.run(timed, feed, batches)
     finally:
         client.close()
 
@@ -147,7 +139,7 @@ def aiobotocore_calls(url: str, sent: Material, batches: int) -> Took:
                     for _ in range(IN_FLIGHT):
                         workers.start_soon(work)
 
-            return await _timed(feed, batches)
+            return await timed(feed, batches)
 
     return anyio.run(main)
 
@@ -169,13 +161,6 @@ def seen(answer: Mapping[str, Any]) -> None:
     """
     if answer["FailedRecordCount"]:
         raise RuntimeError(f"{answer['FailedRecordCount']} records were not stored, and the stub stores all")
-
-
-async def _timed(feed: Feed, batches: int) -> Took:
-    await feed(1)
-    processor_s, start_s = process_time(), perf_counter()
-    await feed(batches)
-    return Took(perf_counter() - start_s, process_time() - processor_s)
 
 
 OURS, BOTO3, AIOBOTOCORE = "asyncsink.kinesis", "boto3 put_records in a loop", "aiobotocore put_records"

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from kinesis_clients import AIOBOTOCORE, BOTO3, CREDENTIALS, IN_FLIGHT, OURS, REQUEST_ROWS, Took
+from kinesis_clients import AIOBOTOCORE, BOTO3, CREDENTIALS, IN_FLIGHT, OURS, REQUEST_ROWS
 from kinesis_stub import REGION, STREAM, Stub
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
+from asyncsink_testing.bench_rows import Took
+from asyncsink_testing.processor_time import keep_orphans, spent_s, tree
+
 TASKS = 2
 """Spark's cores, and the tasks of each job."""
 _ID_DIGITS = 20
-_PR_SET_CHILD_SUBREAPER = 36
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -125,40 +124,14 @@ def job(stub: Stub, rows: DataFrame, count: int, name: str) -> Callable[[], Took
 
     :raises RuntimeError: another number of rows came
     """
+    here = os.getpid()
 
     def run() -> Took:
-        before, used_s, start_s = stub.rows(), session_s(), perf_counter()
+        stored, before, start_s = stub.rows(), tree(here, stub.pid), perf_counter()
         JOBS[name](rows, stub.url)
-        took = Took(perf_counter() - start_s, session_s() - used_s)
-        if (came := stub.rows() - before) != count:
+        took = Took(perf_counter() - start_s, spent_s(before, tree(here, stub.pid)))
+        if (came := stub.rows() - stored) != count:
             raise RuntimeError(f"{came} rows came, and {count} were sent")
         return took
 
     return run
-
-
-def keep_orphans() -> None:
-    """Have Spark's daemons left to this process when they end: their time would else be lost.
-
-    :raises OSError: this is no Linux
-    """
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
-
-
-def session_s() -> float:
-    """The processor time of this process's session: Spark's JVM and its Python workers are of it, the stub is not.
-
-    Nobody waits for orphans that have ended, so they stand in the list to the end, with what they have used.
-    """
-    here, ticks = os.getsid(0), 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # The name in brackets may hold anything, brackets too.
-            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[3]) == here:
-            # In user mode and in the kernel's, its own and that of its children that have ended.
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / _TICKS_PER_S

@@ -124,7 +124,7 @@ class Stub:
 
 @contextmanager
 def running_stub() -> Iterator[Stub]:
-    """One in a session of its own, so that its processor time is told from the clients'."""
+    """One in a process of its own, whose processor time does not count."""
     command = [sys.executable, "-I", str(Path(__file__))]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:

@@ -8,15 +8,15 @@ not fail a build: the exit status is 0 whether or not a goal is met.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
 
-from kinesis_clients import AIOBOTOCORE, BATCH_ROWS, BOTO3, IN_FLIGHT, OURS, SENDERS, Took, sends
+from kinesis_clients import AIOBOTOCORE, BATCH_ROWS, BOTO3, IN_FLIGHT, OURS, SENDERS, sends
 from kinesis_stub import Stub, running_stub
 
 from asyncsink_testing.bench import Comparison, compare, interleave, report
+from asyncsink_testing.bench_rows import Recorded, Took, tell
 
 ROUNDS = 7
 ROWS = {"arrow": 500_000, "spark": 2_000_000}
@@ -27,28 +27,6 @@ GOALS: Mapping[str, Mapping[int, float]] = {BOTO3: {100: 5.0, 1000: 5.0}, AIOBOT
 PACKAGES = {BOTO3: "boto3", AIOBOTOCORE: "aiobotocore"}
 
 Runs = Mapping[str, Callable[[], Took]]
-
-
-class Recorded:
-    """Runs something again and again, and keeps what each run has taken."""
-
-    def __init__(self, run: Callable[[], Took]) -> None:
-        self._run = run
-        self._took: list[Took] = []
-
-    def __call__(self) -> float:
-        self._took.append(self._run())
-        return self._took[-1].seconds
-
-    # The first run warms up.
-
-    def speeds(self, rows: int) -> list[float]:
-        """Thousands of rows a second of each round."""
-        return [rows / each.seconds / 1000 for each in self._took[1:]]
-
-    def costs(self, rows: int) -> list[float]:
-        """Nanoseconds of the sender's processor time for each row, of each round."""
-        return [each.processor_s / rows * 1e9 for each in self._took[1:]]
 
 
 def from_arrow(stub: Stub, size: int, rows: int, rounds: int) -> Iterator[Comparison]:
@@ -96,15 +74,6 @@ def compared(work: str, runs: Runs, size: int, rows: int, rounds: int) -> Iterat
 def shown(name: str) -> str:
     package = PACKAGES.get(name)
     return name if package is None else f"{name}, {package} {version(package)}"
-
-
-def tell(what: str, speeds: Sequence[float], costs: Sequence[float]) -> None:
-    """One line as soon as the figures are there: a median, and the least and the most, of each."""
-    told = (
-        f"{median(each):8,.0f} {unit} ({min(each):,.0f} to {max(each):,.0f})"
-        for each, unit in ((speeds, "thousand rows/s"), (costs, "ns of processor time a row"))
-    )
-    print(f"{what:<60} {', '.join(told)}", flush=True)
 
 
 DOORS = {"arrow": from_arrow, "spark": through_spark}
