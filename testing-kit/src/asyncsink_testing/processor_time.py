@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+from asyncsink_testing.chaos.processes import descendants
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -25,11 +24,7 @@ def tree(root: int, without: int | None = None) -> dict[int, float]:
 
     :param without: a process that is left out, with all that it has started
     """
-    parents, used_s = {}, {}
-    for pid, parent, ticks in _processes():
-        parents[pid], used_s[pid] = parent, ticks / _TICKS_PER_S
-    del parents[root]
-    return {pid: used_s[pid] for pid in used_s if root in (line := _ancestry(pid, parents)) and without not in line}
+    return {each.pid: each.processor_s for each in descendants(root, without)}
 
 
 def spent_s(before: Mapping[int, float], after: Mapping[int, float]) -> float:
@@ -39,24 +34,3 @@ def spent_s(before: Mapping[int, float], after: Mapping[int, float]) -> float:
     those that have had nothing to do for a minute: in a sum over the tree all that they ever did would be missing.
     """
     return sum(used_s - before.get(pid, 0.0) for pid, used_s in after.items())
-
-
-def _processes() -> Iterator[tuple[int, int, int]]:
-    """Id, parent and clock ticks of each."""
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                # The name in brackets may hold anything, brackets too.
-                fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            # In user mode and in the kernel's.
-            yield int(folder.name), int(fields[1]), sum(map(int, fields[11:13]))
-
-
-def _ancestry(pid: int, parents: dict[int, int]) -> list[int]:
-    """The process, its parent, and so on."""
-    line = [pid]
-    while line[-1] in parents:
-        line.append(parents[line[-1]])
-    return line

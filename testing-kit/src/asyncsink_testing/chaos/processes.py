@@ -29,6 +29,8 @@ class Process:
     parent: int
     session: int
     command: tuple[str, ...]
+    processor_s: float
+    """What it has used so far, in user mode and in the kernel's; not what its children have."""
 
     @property
     def is_daemon(self) -> bool:
@@ -54,17 +56,22 @@ def processes() -> Iterator[Process]:
 
 def _read(folder: Path) -> Process | None:
     # The name in brackets may hold anything, brackets too.
-    state, parent, _, session, *_ = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    state, parent, _, session = fields[:4]
     if state in "ZX":
         return None
     command = (folder / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
-    return Process(int(folder.name), int(parent), int(session), tuple(command))
+    used_s = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return Process(int(folder.name), int(parent), int(session), tuple(command), used_s)
 
 
-def descendants(ancestor: int) -> list[Process]:
-    """The process itself, and all that it or one of these has started."""
+def descendants(ancestor: int, without: int | None = None) -> list[Process]:
+    """The process itself, and all that it or one of these has started.
+
+    :param without: a process that is left out, with all that it has started
+    """
     known = {each.pid: each for each in processes()}
-    return [each for each in known.values() if _descends(each, ancestor, known)]
+    return [each for each in known.values() if _descends(each, ancestor, known) and not _descends(each, without, known)]
 
 
 def python_processes(kind: str, driver: int) -> list[int]:
@@ -80,7 +87,7 @@ def python_processes(kind: str, driver: int) -> list[int]:
     ]
 
 
-def _descends(process: Process | None, ancestor: int, known: Mapping[int, Process]) -> bool:
+def _descends(process: Process | None, ancestor: int | None, known: Mapping[int, Process]) -> bool:
     while process is not None and process.pid != ancestor:
         process = known.get(process.parent)
     return process is not None
