@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from asyncsink.arrow import normalise
+from asyncsink.arrow.json_rows import valid_text
 from asyncsink.errors import SchemaError
 from asyncsink_kafka.columns import COLUMN_TYPES, wrong_type
 from asyncsink_kafka.records import Records
@@ -68,13 +69,7 @@ def _text(column: pa.Array) -> pa.Array:
     """Strings in valid UTF-8; as Java does, U+FFFD takes the place of what is none: Spark's may hold any bytes."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_null(column.type)):
         raise _unlike(column)
-    text = column.cast(pa.string())
-    try:
-        text.validate(full=True)
-    except pa.ArrowInvalid:
-        found = text.cast(pa.binary()).to_pylist()
-        return pa.array([None if each is None else each.decode(errors="replace") for each in found], pa.string())
-    return text
+    return valid_text(column).cast(pa.string())
 
 
 def _partition(column: pa.Array) -> pa.Array:

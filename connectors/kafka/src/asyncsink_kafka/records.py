@@ -94,10 +94,11 @@ class Records:
     @property
     def nbytes(self) -> int:
         """The bytes of the columns, with their offsets; added up once, since Arrow takes its time for a slice."""
-        if self._nbytes is None:
+        total = self._nbytes
+        if total is None:
             total = sum((column.nbytes for column in self._columns().values()), self.sequence.nbytes)
             object.__setattr__(self, "_nbytes", total)
-        return self._nbytes  # type: ignore[return-value]  # it is there now
+        return total
 
     @property
     def coded_topics(self) -> pa.DictionaryArray | None:

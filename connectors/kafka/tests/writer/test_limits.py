@@ -125,34 +125,29 @@ async def test_rows_leave_the_pile_in_order_and_in_portions() -> None:
     assert (pile.size_in_bytes, books.size_in_bytes) == (0, 0)
 
 
+def portions(rows: int, runs: int, takes: int, portion: float) -> list[int]:
+    """How many rows leave with each portion, of so many runs of so many rows, where a portion is so many runs."""
+    pile = Pile(Books(anyio.current_time))
+    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(rows)])
+    pile.portion = int(run.nbytes * portion)
+    for _ in range(runs):
+        pile.add(run)
+    return [len(pile.take()) for _ in range(takes)]
+
+
 @virtual
 async def test_a_portion_that_is_nearly_full_is_not_filled_up_with_a_part_of_the_next_run() -> None:
-    pile = Pile(Books(anyio.current_time))
-    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(900)])
-    pile.portion = run.nbytes * 10 // 9
-    for _ in range(3):
-        pile.add(run)
-    assert [len(pile.take()) for _ in range(3)] == [900] * 3
+    assert portions(rows=900, runs=3, takes=3, portion=10 / 9) == [900] * 3
 
 
 @virtual
 async def test_a_portion_with_much_room_is_filled_up() -> None:
-    pile = Pile(Books(anyio.current_time))
-    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(800)])
-    pile.portion = run.nbytes * 10 // 8
-    for _ in range(5):
-        pile.add(run)
-    assert {len(pile.take()) for _ in range(3)} <= {999, 1000}
+    assert set(portions(rows=800, runs=5, takes=3, portion=10 / 8)) <= {999, 1000}
 
 
 @virtual
 async def test_small_runs_leave_together_as_far_as_they_fit() -> None:
-    pile = Pile(Books(anyio.current_time))
-    run = Records.of([KafkaRecord(value=b"x" * 1000) for _ in range(100)])
-    pile.portion = run.nbytes * 9 // 4
-    for _ in range(6):
-        pile.add(run)
-    assert [len(pile.take()) for _ in range(3)] == [200, 200, 200]
+    assert portions(rows=100, runs=6, takes=3, portion=9 / 4) == [200, 200, 200]
 
 
 @virtual

@@ -238,11 +238,8 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
 
         All of them, or none as long as little is free: crumbs would have to be put together again.
         """
-        books, most_bytes, most = (
-            self._books,
-            self._config.max_buffered_size_in_bytes,
-            self._config.max_buffered_requests,
-        )
+        books, config = self._books, self._config
+        most_bytes, most = config.max_buffered_size_in_bytes, config.max_buffered_requests
         free, places = most_bytes - books.size_in_bytes, most - books.waiting
         if rows.nbytes <= free and len(rows) <= places:
             return len(rows)
