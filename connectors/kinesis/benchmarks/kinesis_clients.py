@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -61,7 +61,6 @@ def material(size: int) -> Material:
 
 Send = Callable[[str, Material, int], Took]
 """Sends the batch once to warm up, and then so often, to the stream at this address."""
-Feed = Callable[[int], Awaitable[None]]
 
 
 def sends(stub: Stub, send: Send, size: int, batches: int) -> Callable[[], Took]:

@@ -127,7 +127,7 @@ def running_stub() -> Iterator[Stub]:
     """One in a process of its own, whose processor time does not count."""
     command = [sys.executable, "-I", str(Path(__file__))]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
