@@ -94,11 +94,11 @@ def test_a_line_break_in_a_payload_is_refused_in_ndjson_alone() -> None:
     [
         (
             {"value": "double"},
-            "column 'value' is of type double; a column of that name is the whole payload and must be",
+            "column 'value' is of type double; a column of that name is the payload and must be",
         ),
         ({"body": "struct<a:int>"}, "column 'body' is of type struct<a:int>; a column of that name"),
-        ({"id": "int", "body": "string"}, "column 'body' is the whole payload, so 'id' would not be sent; select"),
-        ({"body": "string", "value": "string"}, "column 'body' is the whole payload, so 'value' would not be sent"),
+        ({"id": "int", "body": "string"}, "column 'body' is the payload, so 'id' would not be sent; drop"),
+        ({"body": "string", "value": "string"}, "column 'body' is the payload, so 'value' would not be sent"),
         ({"id": "int", "a": "interval"}, "column 'a' is of type interval; interval has no form in JSON: cast it to"),
         ({"a": "map<binary,int>"}, "the key of a map must be a string, number, boolean, date or timestamp"),
     ],

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from asyncsink.arrow.json_rows import payloads, rows_as_json
+from asyncsink.arrow.json_rows import payload_column, rows_as_json
 from asyncsink.json_text import encode_row
 
 MOMENT = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -84,9 +84,9 @@ def test_strings_that_are_no_utf_8_are_repaired_as_spark_does() -> None:
     assert json.loads(lines[1]) == {"plain": "\ufffd", "nested": {"s": "\ufffd"}, "map": {"\ufffd": 2}}
     valid = text.take([0, 1, 3])
     batch = pa.RecordBatch.from_arrays([valid], ["body"])
-    assert payloads(batch, "body") == [b"a", "\ufffd".encode(), '\ufffdz"'.encode()]
+    assert payload_column(batch, "body").to_pylist() == [b"a", "\ufffd".encode(), '\ufffdz"'.encode()]
     raw = pa.RecordBatch.from_arrays([pa.array([b"\xff"])], ["body"])
-    assert payloads(raw, "body") == [b"\xff"], "binary stays as it is"
+    assert payload_column(raw, "body").to_pylist() == [b"\xff"], "binary stays as it is"
 
 
 FAR = {
@@ -170,9 +170,9 @@ def test_a_type_without_a_form_in_json_is_refused() -> None:
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.binary(3)])
 def test_payloads_are_the_values_of_a_column_as_they_are(kind: pa.DataType) -> None:
     batch = pa.RecordBatch.from_pydict({"id": [1, 2, 3], "data": pa.array([b'"a\n', None, b"abc"], kind)})
-    assert payloads(batch, "data") == [b'"a\n', None, b"abc"]
+    assert payload_column(batch, "data").to_pylist() == [b'"a\n', None, b"abc"]
 
 
 def test_payloads_of_a_slice_and_of_coded_strings_are_their_own() -> None:
     coded = pa.array(["a", None, "b", "a"]).dictionary_encode()
-    assert payloads(pa.RecordBatch.from_pydict({"data": coded}).slice(1, 2), "data") == [None, b"b"]
+    assert payload_column(pa.RecordBatch.from_pydict({"data": coded}).slice(1, 2), "data").to_pylist() == [None, b"b"]

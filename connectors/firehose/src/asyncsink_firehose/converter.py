@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from asyncsink.blocks import EntryBlock
 from asyncsink.context import Schema, WriteContext
 from asyncsink.converter import ElementConverter
-from asyncsink_aws.payloads import Payloads
+from asyncsink.payloads import Payloads
 from asyncsink_firehose.delimiter import NEWLINE, delimited
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+PAYLOAD_COLUMNS = ("data", "value")
+"""A column of one of these names is the payload; the first one wins."""
 
 
 class FirehoseConverter(ElementConverter[Any, bytes]):
@@ -27,7 +30,7 @@ class FirehoseConverter(ElementConverter[Any, bytes]):
     """
 
     def __init__(self, schema: Schema | None, delimiter: bytes | None) -> None:
-        self._payloads = Payloads(schema, other_columns=())
+        self._payloads = Payloads(schema, PAYLOAD_COLUMNS)
         self._behind_ready = b"" if delimiter is None else delimiter
         self._behind_json = NEWLINE if delimiter is None else delimiter
 

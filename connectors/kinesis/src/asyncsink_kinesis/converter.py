@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from asyncsink.context import Column, InitContext, Schema, WriteContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import SchemaError
-from asyncsink_aws.payloads import PAYLOAD_COLUMNS, Payloads
+from asyncsink.payloads import Payloads
 from asyncsink_kinesis.entry import KinesisEntry, checked
 from asyncsink_kinesis.options import KinesisOptions
 from asyncsink_kinesis.partition_keys import KeyMaker, check_hash_key, check_key, key_text
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from asyncsink.arrow import ArrowBlock
 
+PAYLOAD_COLUMNS = ("data", "value")
+"""A column of one of these names is the payload; the first one wins."""
 KEY_COLUMN = "partitionKey"
 HASH_KEY_COLUMN = "explicitHashKey"
 
@@ -50,7 +52,7 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
         if schema is not None:
             _check_columns(schema, self._key, self._hash_key, options)
             used += _keys_beside_payload(schema, self._made.columns)
-        self._payloads = Payloads(schema, other_columns=used)
+        self._payloads = Payloads(schema, PAYLOAD_COLUMNS, other_columns=used)
 
     def open(self, context: InitContext) -> None:
         self._made.open(context)

@@ -43,11 +43,6 @@ def payload_column(batch: pa.RecordBatch, column: str) -> Any:
     return (valid_text(values) if _is_string(values.type) else values).cast(pa.large_binary())
 
 
-def payloads(batch: pa.RecordBatch, column: str) -> list[bytes | None]:
-    """The values of :func:`payload_column` as bytes."""
-    return payload_column(batch, column).to_pylist()  # type: ignore[no-any-return]
-
-
 def valid_text(values: Any) -> Any:
     """The strings of a column as large_string, U+FFFD for bytes that are no UTF-8: Spark's own may hold any bytes."""
     text = values.cast(_TEXT)

@@ -13,35 +13,32 @@ from asyncsink.json_text import encode_row
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PAYLOAD_COLUMNS = ("data", "value")
-"""A column of one of these names is the payload; the first one wins."""
-
 _NOTHING_TO_SEND = ", so there is nothing to send; filter such rows out"
 
 
 class Payloads:
-    """Makes the payloads of records.
+    """Makes the payloads of records or requests, for connectors that send bytes.
 
-    Rows with a schema: the column ``data`` or ``value``, string or binary, is the payload as it is; else the row
-    becomes a JSON object. Elements without a schema: bytes and strings are payloads as they are, a mapping becomes a
-    JSON object.
+    Rows with a schema: a column of one of the names, string or binary, is the payload as it is; else the row becomes a
+    JSON object. Elements without a schema: bytes and strings are payloads as they are, a mapping becomes a JSON object.
 
     :param schema: the columns of the rows to come; None where elements have no schema
+    :param names: of the column that is the payload if it is there; the first one wins
     :param other_columns: columns that are used otherwise, such as for keys, and are no part of the JSON; compared
         without case where there is a schema
     :raises SchemaError: the payload column has another type, a column would not be sent or has no form in JSON
     """
 
-    def __init__(self, schema: Schema | None, *, other_columns: Sequence[str]) -> None:
+    def __init__(self, schema: Schema | None, names: Sequence[str], *, other_columns: Sequence[str] = ()) -> None:
         self.column: str | None = None
         """The name of the column that is the payload; None where the whole row is."""
         self._others = frozenset(other_columns)
         if schema is not None:
             found = (schema.find(name) for name in other_columns)
             self._others = frozenset(column.name for column in found if column is not None)
-            self.column = _payload_column(schema, self._others)
+            self.column = _payload_column(schema, names, self._others)
             if self.column is None:
-                _check_json(schema, self._others)
+                _check_json(schema, names, self._others)
 
     def of(self, element: Any) -> bytes:
         """The payload of one row or element.
@@ -65,15 +62,15 @@ class Payloads:
 
         :raises ValueError: one is null, or a value is none of its type; names column and row
         """
-        from asyncsink.arrow.json_rows import payloads, rows_as_json
+        from asyncsink.arrow.json_rows import payload_column, rows_as_json
 
         if self.column is None:
             return rows_as_json(batch.select([name for name in batch.schema.names if name not in self._others]))
-        found = payloads(batch, self.column)
-        if None in found:
-            row = found.index(None)
+        found = payload_column(batch, self.column)
+        if found.null_count:
+            row = found.is_null().index(True).as_py()
             raise ValueError(f"column {self.column!r} of row {row} of {len(found)} is null{_NOTHING_TO_SEND}")
-        return found  # type: ignore[return-value]  # none of them is null
+        return found.to_pylist()  # type: ignore[no-any-return]
 
 
 def _given(value: Any, missing: str) -> bytes:
@@ -82,30 +79,30 @@ def _given(value: Any, missing: str) -> bytes:
     return value.encode(errors="replace") if isinstance(value, str) else bytes(value)
 
 
-def _payload_column(schema: Schema, others: frozenset[str]) -> str | None:
-    found = (schema.find(name) for name in PAYLOAD_COLUMNS)
+def _payload_column(schema: Schema, names: Sequence[str], others: frozenset[str]) -> str | None:
+    found = (schema.find(name) for name in names)
     column = next((each for each in found if each is not None and each.name not in others), None)
     if column is None:
         return None
     if column.type not in ("string", "binary") and not column.type.startswith(("char(", "varchar(")):
         raise SchemaError(
-            f"column {column.name!r} is of type {column.type}; a column of that name is the payload of a record and "
-            "must be string or binary: cast it, or rename it to send the whole row as JSON"
+            f"column {column.name!r} is of type {column.type}; a column of that name is the payload and must "
+            "be string or binary: cast it, or rename it to send the whole row as JSON"
         )
     unsent = [name for name in schema.names if name != column.name and name not in others]
     if unsent:
         raise SchemaError(
-            f"column {column.name!r} is the payload of a record, so {', '.join(map(repr, unsent))} would not be sent; "
-            f"drop what is not to be sent, or rename {column.name!r} to send the whole row as JSON"
+            f"column {column.name!r} is the payload, so {', '.join(map(repr, unsent))} would not be sent; drop "
+            f"what is not to be sent, or rename {column.name!r} to send the whole row as JSON"
         )
     return column.name
 
 
-def _check_json(schema: Schema, others: frozenset[str]) -> None:
+def _check_json(schema: Schema, names: Sequence[str], others: frozenset[str]) -> None:
     rest = tuple(column for column in schema.columns if column.name not in others)
     if not rest:
         raise SchemaError(
             f"the columns {', '.join(map(repr, schema.names))} are used otherwise, and none is left to be sent; add a "
-            "column 'data' (string or binary), or others, which become a JSON object"
+            f"column {names[0]!r} (string or binary), or others, which become a JSON object"
         )
     check_json_types(Schema(rest))

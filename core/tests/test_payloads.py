@@ -10,7 +10,9 @@ import pytest
 
 from asyncsink.context import Column, Schema
 from asyncsink.errors import SchemaError
-from asyncsink_aws.payloads import Payloads
+from asyncsink.payloads import Payloads
+
+NAMES = ("data", "value")
 
 
 def schema(**types: str) -> Schema:
@@ -19,7 +21,7 @@ def schema(**types: str) -> Schema:
 
 def both(rows: list[dict[str, Any]], of: Schema, *, other_columns: tuple[str, ...] = ()) -> list[bytes]:
     """The payloads of rows, which are the same one by one and many at once."""
-    payloads = Payloads(of, other_columns=other_columns)
+    payloads = Payloads(of, NAMES, other_columns=other_columns)
     one_by_one = [payloads.of(row) for row in rows]
     assert payloads.many(pa.RecordBatch.from_pylist(rows)) == one_by_one
     return one_by_one
@@ -57,7 +59,7 @@ def test_a_payload_column_that_is_used_otherwise_is_none() -> None:
 @pytest.mark.parametrize(
     ("of", "others", "sentence"),
     [
-        (schema(data="bigint"), (), "column 'data' is of type bigint; a column of that name is the payload of a"),
+        (schema(data="bigint"), (), "column 'data' is of type bigint; a column of that name is the payload and"),
         (schema(data="string", id="bigint"), (), "so 'id' would not be sent; drop what is not to be sent, or rename"),
         (schema(data="string", value="string"), (), "so 'value' would not be sent"),
         (schema(id="interval day"), (), "interval day has no form in JSON: cast it to string, or drop it"),
@@ -69,7 +71,7 @@ def test_columns_that_cannot_be_sent_are_refused_at_planning(
     of: Schema, others: tuple[str, ...], sentence: str
 ) -> None:
     with pytest.raises(SchemaError) as caught:
-        Payloads(of, other_columns=others)
+        Payloads(of, NAMES, other_columns=others)
     assert sentence in str(caught.value)
 
 
@@ -78,7 +80,7 @@ def test_a_type_without_form_in_json_may_be_used_otherwise() -> None:
 
 
 def test_a_null_payload_is_refused_by_column_and_row() -> None:
-    payloads = Payloads(schema(data="string"), other_columns=())
+    payloads = Payloads(schema(data="string"), NAMES)
     batch = pa.RecordBatch.from_pydict({"data": ["a", None, None]})
     with pytest.raises(ValueError, match="column 'data' of row 1 of 3 is null, so there is nothing to send"):
         payloads.many(batch)
@@ -98,17 +100,17 @@ def test_a_null_payload_is_refused_by_column_and_row() -> None:
     ],
 )
 def test_elements_without_a_schema_are_payloads_or_objects(element: Any, payload: bytes) -> None:
-    assert Payloads(None, other_columns=("partitionKey",)).of(element) == payload
+    assert Payloads(None, NAMES, other_columns=("partitionKey",)).of(element) == payload
 
 
 def test_an_element_of_another_type_is_refused() -> None:
     with pytest.raises(TypeError, match="an element of type int is neither a mapping"):
-        Payloads(None, other_columns=()).of(7)
+        Payloads(None, NAMES).of(7)
     with pytest.raises(ValueError, match="the payload is None, so there is nothing to send"):
-        Payloads(None, other_columns=()).of(None)
+        Payloads(None, NAMES).of(None)
 
 
 def test_many_rows_are_slices_of_their_batch() -> None:
     batch = pa.RecordBatch.from_pylist([{"id": number} for number in range(6)])
-    payloads = Payloads(schema(id="bigint"), other_columns=())
+    payloads = Payloads(schema(id="bigint"), NAMES)
     assert [json.loads(each)["id"] for each in payloads.many(batch.slice(2, 3))] == [2, 3, 4]
