@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from asyncsink.async_sink import AsyncSink
@@ -15,6 +16,7 @@ from asyncsink.failures import ErrorTable
 from asyncsink.limits.description import RateLimit
 from asyncsink.request import RequestEntries, RequestResult
 from asyncsink.serializer import BytesSerializer
+from asyncsink_aws.service_limits import check_at_most
 from asyncsink_firehose.answers import result_of
 from asyncsink_firehose.converter import FirehoseConverter
 from asyncsink_firehose.errors import ERRORS, refined
@@ -68,11 +70,12 @@ class FirehoseSink(AsyncSink[Any, bytes, "AioBaseClient"]):
 
     def check_config(self, config: AsyncSinkWriterConfig) -> None:
         super().check_config(config)
-        _check_limit("max_batch_size_in_bytes", "maxBatchSizeInBytes", config, MAX_REQUEST_BYTES, "4 MiB of a request")
-        _check_limit("max_record_size_in_bytes", "maxRecordSizeInBytes", config, MAX_RECORD_BYTES, "1000 KiB a record")
+        check = partial(check_at_most, config, service="Firehose")
+        check("max_batch_size_in_bytes", MAX_REQUEST_BYTES, "bytes (4 MiB) a request")
+        check("max_record_size_in_bytes", MAX_RECORD_BYTES, "bytes (1000 KiB) a record")
         packing = self.options.packed
         if packing is None:
-            _check_limit("max_batch_size", "maxBatchSize", config, MAX_RECORDS, "500 records a request")
+            check("max_batch_size", MAX_RECORDS, "records a request")
             return
         rows, size = config.max_batch_size, config.max_batch_size_in_bytes
         if packing.most_records(rows, size) > MAX_RECORDS:
@@ -119,14 +122,6 @@ class FirehoseSink(AsyncSink[Any, bytes, "AioBaseClient"]):
         except RequestError as error:
             raise refined(error) from error.__cause__
         return result_of(answer, cuts)
-
-
-def _check_limit(field: str, option: str, config: AsyncSinkWriterConfig, limit: int, told: str) -> None:
-    value = getattr(config, field)
-    if value > limit:
-        raise ConfigurationError(
-            f"{field} (option {option}) = {value} is more than Firehose takes, {told}; set it to {limit} or less"
-        )
 
 
 def _remedy(largest: int) -> str:

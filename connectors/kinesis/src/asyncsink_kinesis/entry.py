@@ -9,9 +9,10 @@ from asyncsink_kinesis.partition_keys import check_hash_key, check_key
 MAX_RECORDS = 500
 """Records a PutRecords request may hold."""
 MAX_REQUEST_BYTES = 10 * 1024 * 1024
-"""Bytes of a PutRecords request, partition keys included; most streams took 5 MiB until autumn 2025."""
-MAX_RECORD_BYTES = 10 * 1024 * 1024
-"""Bytes of a record and its partition key, if the stream has been raised to that; 1 MiB otherwise."""
+"""Bytes of a PutRecords request, partition keys included; most streams took 5 MiB until autumn 2025.
+
+A record may have as many, if its stream has been raised to that, and else 1 MiB.
+"""
 
 
 class KinesisEntry(NamedTuple):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import ConfigurationError
+from asyncsink_aws.service_limits import check_at_most
 from asyncsink_kinesis.aggregation.sizes import MAX_ROW_BYTES, least_frame_bytes
-from asyncsink_kinesis.entry import MAX_RECORD_BYTES, MAX_RECORDS, MAX_REQUEST_BYTES
+from asyncsink_kinesis.entry import MAX_RECORDS, MAX_REQUEST_BYTES
 from asyncsink_kinesis.options import KinesisOptions
 
 
@@ -15,23 +18,14 @@ def check_limits(options: KinesisOptions, config: AsyncSinkWriterConfig) -> None
     :raises ConfigurationError: names the field, its value, the limit and the remedy
     """
     packed = options.aggregation == "kpl"
+    check = partial(check_at_most, config, service="Kinesis")
     if not packed:
-        _at_most("max_batch_size", "maxBatchSize", config.max_batch_size, MAX_RECORDS, "records a request")
-    size = MAX_ROW_BYTES if packed else MAX_REQUEST_BYTES
-    _at_most("max_batch_size_in_bytes", "maxBatchSizeInBytes", config.max_batch_size_in_bytes, size, "bytes")
-    record = config.max_record_size_in_bytes
-    _at_most("max_record_size_in_bytes", "maxRecordSizeInBytes", record, MAX_RECORD_BYTES, "bytes")
+        check("max_batch_size", MAX_RECORDS, "records a request")
+    check("max_batch_size_in_bytes", MAX_ROW_BYTES if packed else MAX_REQUEST_BYTES, "bytes a request")
     if packed:
         _check_aggregation(options, config)
     if options.strict_ordering:
         _check_strict(config)
-
-
-def _at_most(field: str, option: str, value: int, limit: int, unit: str) -> None:
-    if value > limit:
-        raise ConfigurationError(
-            f"{field} (option {option}) = {value} exceeds what Kinesis takes, {limit} {unit}; lower it"
-        )
 
 
 def _check_aggregation(options: KinesisOptions, config: AsyncSinkWriterConfig) -> None:

@@ -133,7 +133,7 @@ def test_a_request_of_more_rows_than_records_is_legal_with_it_alone() -> None:
     [
         ({"aggregationMaxSize": "1000"}, "'aggregationMaxSize' = 1000 would make more than 500 records.*raise the"),
         ({"aggregationMaxSize": "2mb"}, "'aggregationMaxSize' = 2097152 exceeds.*maxRecordSizeInBytes"),
-        ({"maxBatchSizeInBytes": "10mb"}, "maxBatchSizeInBytes.*exceeds what Kinesis takes, 9961472 bytes"),
+        ({"maxBatchSizeInBytes": "10mb"}, "maxBatchSizeInBytes.*is more than Kinesis takes, 9961472 bytes"),
         ({"strictOrdering": "true"}, "exclude each other"),
     ],
 )
