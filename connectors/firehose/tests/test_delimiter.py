@@ -25,6 +25,11 @@ from asyncsink_firehose.delimiter import delimited, parse_delimiter
         ("\\\\n", b"\\n"),
         ("|", b"|"),
         (" ", b" "),
+        ("  ", b"  "),
+        ("\r\n", b"\r\n"),
+        ("\n\n", b"\n\n"),
+        ("\t\t", b"\t\t"),
+        (" none ", b""),
         ("§", "§".encode()),
     ],
 )
@@ -51,6 +56,13 @@ def test_a_row_that_would_be_taken_for_two_is_refused() -> None:
     assert delimited(b"a\nb", b"|") == b"a\nb|"
 
 
+@pytest.mark.parametrize(("row", "delimiter"), [(b"x|", b"||"), (b"x\n", b"\n\n"), (b"xab", b"abab")])
+def test_a_row_with_which_the_delimiter_would_begin_too_early_is_refused(row: bytes, delimiter: bytes) -> None:
+    with pytest.raises(ValueError, match="would be taken for several rows"):
+        delimited(row, delimiter)
+    assert delimited(delimiter[:1] + b"x", delimiter) == delimiter[:1] + b"x" + delimiter
+
+
 def columns(values: list[bytes]) -> list[pa.RecordBatch]:
     plain = pa.array(values, pa.binary())
     kinds = [plain, plain.cast(pa.large_binary()), plain.dictionary_encode()]
@@ -60,8 +72,8 @@ def columns(values: list[bytes]) -> list[pa.RecordBatch]:
 
 @settings(deadline=None)
 @given(
-    values=st.lists(st.binary(max_size=12), max_size=12),
-    delimiter=st.sampled_from([b"", b"\n", b"\r\n", b"ab"]),
+    values=st.lists(st.binary(max_size=12) | st.text("ab|", max_size=6).map(str.encode), max_size=12),
+    delimiter=st.sampled_from([b"", b"\n", b"\r\n", b"ab", b"||", b"aba"]),
 )
 def test_a_column_is_delimited_as_each_of_its_rows(values: list[bytes], delimiter: bytes) -> None:
     expected: list[bytes] | None
@@ -76,6 +88,9 @@ def test_a_column_is_delimited_as_each_of_its_rows(values: list[bytes], delimite
             continue
         block = rows_of_column(batch, "data", delimiter)
         assert list(block) == expected
+        if delimiter:
+            bare = [value.removesuffix(delimiter) for value in values]
+            assert b"".join(block).split(delimiter) == [*bare, b""]
         assert block.size_in_bytes(0, len(block)) == sum(map(len, expected))
 
 

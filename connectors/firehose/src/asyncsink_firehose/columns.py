@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from asyncsink.arrow import ArrowBlock
 from asyncsink.arrow.json_rows import payload_column
 from asyncsink.arrow.offsets import offsets_of_column
-from asyncsink_firehose.delimiter import delimited
+from asyncsink_firehose.delimiter import delimited, overlaps_itself
 
 _ROWS: Final = pa.large_binary()
 
@@ -45,16 +45,21 @@ def contiguous_rows(batch: pa.RecordBatch) -> memoryview | None:
 
 
 def _block(values: Any, delimiter: bytes, where: str) -> ArrowBlock[bytes]:
-    shortest = pc.min(pc.binary_length(values)).as_py()
-    # The whole column is searched at once, which is fifty times as fast as value by value. What is found may lie across
-    # the border of two values.
-    if values.null_count or shortest == 0 or (delimiter and delimiter in bytes(_values_of(values))):
+    if _may_be_refused(values, delimiter):
         rows = [_delimited(value, delimiter, f"{where}row {row}") for row, value in enumerate(values.to_pylist())]
         values = pa.array(rows, _ROWS)
     elif delimiter:
         # The last argument is what stands between the others: here, behind the value and before nothing.
         values = pc.binary_join_element_wise(values, pa.scalar(b"", _ROWS), pa.scalar(delimiter, _ROWS))
     return ArrowBlock.of_column(pa.record_batch([values], names=[_COLUMN]), 0)
+
+
+def _may_be_refused(values: Any, delimiter: bytes) -> bool:
+    if values.null_count or pc.min(pc.binary_length(values)).as_py() == 0:
+        return True
+    # The whole column is searched at once, which is fifty times as fast as value by value. What is found may lie across
+    # the border of two values.
+    return bool(delimiter) and (overlaps_itself(delimiter) or delimiter in bytes(_values_of(values)))
 
 
 def _values_of(column: Any) -> memoryview:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NAMED: Final = {"none": b"", "": b"", "newline": b"\n"}
+_NAMED: Final = {"none": b"", "newline": b"\n"}
 _ESCAPES: Final = {"\\n": "\n", "\\r": "\r", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}
 
 NEWLINE: Final = b"\n"
@@ -17,7 +17,7 @@ def parse_delimiter(text: str) -> bytes | None:
     ``\\n``, ``\\r``, ``\\t``, ``\\0`` and ``\\\\`` may be written for what is hard to type in SQL or a shell. None
     stands for ``auto``: a line end behind what the connector writes as JSON, nothing behind a payload that was ready.
     """
-    word = text.strip().lower() if len(text) > 1 else text
+    word = text.strip().lower()
     if word == "auto":
         return None
     if word in _NAMED:
@@ -28,7 +28,7 @@ def parse_delimiter(text: str) -> bytes | None:
 def delimited(row: bytes, delimiter: bytes) -> bytes:
     """A row with the delimiter behind it; one that has it there already gets no second one.
 
-    :raises ValueError: the row is empty, or holds the delimiter elsewhere, where it would be taken for two rows
+    :raises ValueError: the row is empty, or the delimiter is found before its end, where it would be cut
     """
     if not delimiter:
         if not row:
@@ -37,12 +37,19 @@ def delimited(row: bytes, delimiter: bytes) -> bytes:
     bare = row.removesuffix(delimiter)
     if not bare:
         raise ValueError(_EMPTY)
-    if delimiter in bare:
+    sent = bare + delimiter
+    # A delimiter may begin within the row and end behind it: of x| and || a reader makes x and |.
+    if sent.find(delimiter) != len(bare):
         raise ValueError(
             f"the payload holds the delimiter {delimiter!r} and would be taken for several rows; write it without, "
             "or give another delimiter, or delimiter=none"
         )
-    return bare + delimiter
+    return sent
+
+
+def overlaps_itself(delimiter: bytes) -> bool:
+    """Whether it ends as it begins, so that it may be found where a row and it meet, as ``||`` is behind ``x|``."""
+    return any(delimiter.startswith(delimiter[at:]) for at in range(1, len(delimiter)))
 
 
 _EMPTY: Final = "the payload is empty, so nothing of it would be seen at the destination; filter such rows out"
