@@ -35,7 +35,7 @@ def test_a_code_without_a_message_is_a_failure_too() -> None:
 
 
 @pytest.mark.parametrize("answer", [{"FailedPutCount": 0}, {"FailedPutCount": 0, "RequestResponses": [{}, {}]}])
-def test_no_failure_is_looked_for_where_none_is_counted(answer: dict[str, Any]) -> None:
+def test_nothing_has_failed_where_no_failure_is_counted_and_no_record_has_a_code(answer: dict[str, Any]) -> None:
     assert result_of(answer, [0, 1, 2]) == RequestResult.OK
 
 
@@ -47,6 +47,9 @@ def test_no_failure_is_looked_for_where_none_is_counted(answer: dict[str, Any]) 
         {"FailedPutCount": 1},
         {"FailedPutCount": 1, "RequestResponses": [{"ErrorCode": "InternalFailure"}]},
         {"RequestResponses": [{"RecordId": "a"}, {"RecordId": "b"}]},
+        {"FailedPutCount": 1, "RequestResponses": [{"RecordId": "a"}, {"RecordId": "b"}]},
+        {"FailedPutCount": 2, "RequestResponses": [{"RecordId": "a"}, {"ErrorCode": "InternalFailure"}]},
+        {"FailedPutCount": 0, "RequestResponses": [{"RecordId": "a"}, {"ErrorCode": "InternalFailure"}]},
     ],
 )
 def test_an_answer_that_does_not_tell_of_every_record_stores_nothing_for_certain(answer: dict[str, Any]) -> None:

@@ -18,19 +18,19 @@ def result_of(answer: Mapping[str, Any], cuts: Sequence[int]) -> RequestResult:
     :param cuts: where each record begins among the rows, and where the last one ends
     :raises RequestError: the answer does not tell what became of every record
     """
-    failed = answer.get("FailedPutCount")
-    if failed == 0:
+    counted, records = answer.get("FailedPutCount"), answer.get("RequestResponses") or ()
+    if counted == 0 and not records:
         return RequestResult.OK
-    records = answer.get("RequestResponses")
-    found = len(records) if isinstance(records, list) else 0
-    if not failed or found != len(cuts) - 1:
+    refused = [record.get("ErrorCode") for record in records]
+    coded = sum(map(bool, refused))
+    if counted != coded or len(records) != len(cuts) - 1:
         raise RequestError(
             INCOMPLETE_ANSWER,
-            f"the answer counts {failed} failed records and speaks of {found} of {len(cuts) - 1}; what answers at the "
-            "endpoint may not be Firehose",
+            f"the answer counts {counted} failed records and has codes of {coded}, and speaks of {len(records)} of "
+            f"{len(cuts) - 1}; what answers at the endpoint may not be Firehose",
         )
     failures: dict[int, Failure] = {}
-    for (start, stop), record in zip(pairwise(cuts), records or (), strict=True):
-        if code := record.get("ErrorCode"):
+    for (start, stop), code, record in zip(pairwise(cuts), refused, records, strict=True):
+        if code:
             failures.update(dict.fromkeys(range(start, stop), Failure(code, record.get("ErrorMessage") or "")))
     return RequestResult(failures)
