@@ -100,7 +100,7 @@ async def test_what_speaks_of_the_rows_rejects_them(code: str) -> None:
     ("code", "message", "remedy"),
     [
         ("ResourceNotFoundException", "Firehose rows not found.", "Check deliveryStream, region and the account"),
-        ("InvalidSourceException", "Only requests from CloudWatch Logs.", "name a delivery stream whose source is"),
+        ("InvalidSourceException", "Only requests from CloudWatch Logs are supported.", "turn its decompression off"),
         ("InvalidKMSResourceException", "The key is disabled.", "enable the key, or allow Firehose and the writer"),
         ("KMSDisabledException", "The key is disabled.", "Enable the KMS key"),
         ("AccessDeniedException", "User: me is not authorized to perform: firehose:PutRecordBatch", "Allow the action"),
@@ -122,7 +122,7 @@ async def test_what_no_retry_can_mend_ends_the_task_with_the_remedy(code: str, m
 async def test_a_stream_that_is_fed_otherwise_is_not_taken_for_rows_at_fault() -> None:
     told = "This operation is not permitted on KinesisStreamAsSource delivery stream type."
     rule = Answering(FirehoseFake(), then=refused("InvalidArgumentException", told))
-    with pytest.raises(FatalRequestError, match=r"InvalidSourceException: .*KinesisStreamAsSource.*Direct PUT"):
+    with pytest.raises(FatalRequestError, match=r"NOT_DIRECT_PUT: .*KinesisStreamAsSource.*Direct PUT"):
         await write(rule)
     assert rule.puts == 1
 

@@ -13,7 +13,9 @@ from asyncsink import ListBlock
 from asyncsink.blocks import EntryBlock
 from asyncsink_firehose.columns import rows_of_column
 from asyncsink_firehose.limits import MAX_RECORD_BYTES, MAX_RECORDS, MAX_REQUEST_BYTES
-from asyncsink_firehose.packing import Packing, billed_bytes, records_of
+from asyncsink_firehose.packing import Packing, records_of
+
+from .billing import billed_bytes
 
 ROWS = st.lists(st.binary(min_size=1, max_size=40).filter(lambda row: b"\n" not in row), min_size=1, max_size=80)
 PACKINGS = st.builds(Packing, st.integers(1, 120), st.integers(1, 12))

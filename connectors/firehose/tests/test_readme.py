@@ -12,6 +12,7 @@ from asyncsink_firehose import FirehoseOptions
 from asyncsink_testing import FaultyHttpServer
 from asyncsink_testing.aws import FirehoseFake
 
+from .billing import billed_bytes
 from .streams import access
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
@@ -39,7 +40,5 @@ def test_every_option_stands_in_the_table() -> None:
 
 
 def test_the_figures_of_the_bill_are_those_of_the_connector() -> None:
-    from asyncsink_firehose.packing import billed_bytes
-
     assert 1_000_000 * billed_bytes(101) / 1e9 == 5.12
     assert round(1_000_000 / 500 * billed_bytes(500 * 101) / 1e6) == 102

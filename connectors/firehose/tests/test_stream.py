@@ -80,6 +80,13 @@ async def test_a_stream_that_is_being_created_is_waited_for() -> None:
     assert rule.asked == 3
 
 
+async def test_no_answer_does_not_end_the_wait_for_a_stream() -> None:
+    busy = refused("LimitExceededException", "Rate exceeded")
+    rule = Describing({"DeliveryStreamStatus": "CREATING"}, busy, Reaction.drop_before_storing(), {})
+    await check(rule)
+    assert rule.asked == 4
+
+
 async def test_the_wait_for_a_stream_ends_with_the_time_for_retries() -> None:
     with pytest.raises(DestinationUnavailableError, match=r"within retry.timeout = 0.05 s: it is still being created"):
         await check(Describing({"DeliveryStreamStatus": "CREATING"}), timeout_s=0.05)
@@ -132,7 +139,7 @@ async def test_a_stream_that_is_not_described_is_written_to_all_the_same(
     assert rule.asked == 1
     [record] = caplog.records
     assert record.levelno == logging.INFO
-    assert "'rows' was not checked" in record.getMessage()
+    assert "'rows' did not describe itself" in record.getMessage()
 
 
 async def test_a_stream_that_does_not_exist_is_told_with_its_name_and_place() -> None:

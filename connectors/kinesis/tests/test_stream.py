@@ -121,13 +121,14 @@ async def test_a_stream_that_does_not_answer_now_is_written_to_all_the_same(answ
 
 
 async def test_a_stream_that_is_being_made_is_waited_for() -> None:
-    fake = Described("ACTIVE", "CREATING", "CREATING", "UPDATING")
+    busy = refused("LimitExceededException", "Rate exceeded")
+    fake = Described("ACTIVE", "CREATING", busy, "CREATING", "UPDATING")
     async with KinesisDestination.opened(fake) as destination:
         sink = sink_for(destination)
         async with opened(sink.options, sink.config) as client:
             found = await describe(client.aws, sink.options, 5.0, poll_s=0.001)
     assert found.open_shards == 1
-    assert fake.asked == 4
+    assert fake.asked == 5
 
 
 async def test_a_stream_that_is_never_ready_is_given_up_after_retry_timeout() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncsink.blocks import EntryBlock, fitting
-from asyncsink_firehose.limits import BILLED_STEP_BYTES, MAX_RECORDS
+from asyncsink_firehose.limits import MAX_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,11 +61,6 @@ def records_of(block: EntryBlock[bytes], cuts: Sequence[int]) -> list[bytes | me
         return [b"".join(rows[start:stop]) for start, stop in pairwise(cuts)]
     ends = [block.size_in_bytes(0, cut) for cut in cuts]
     return [values[start:stop] for start, stop in pairwise(ends)]
-
-
-def billed_bytes(size: int) -> int:
-    """What a record of `size` bytes is billed as."""
-    return -(-size // BILLED_STEP_BYTES) * BILLED_STEP_BYTES
 
 
 def _contiguous(block: Any) -> memoryview | None:

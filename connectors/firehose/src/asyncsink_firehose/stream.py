@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import anyio
-
 from asyncsink.errors import DestinationUnavailableError, FatalRequestError
-from asyncsink_aws.describing import ask
+from asyncsink_aws.describing import ask, settled
 from asyncsink_firehose.errors import ERRORS
 from asyncsink_firehose.options import FirehoseOptions
 
@@ -67,19 +65,16 @@ async def check_stream(
     :raises FatalRequestError: the stream cannot be written to, or the caller cannot call; says what to do
     :raises DestinationUnavailableError: it was still being created at the end of `timeout_s`
     """
-    name = options.stream.short_name
-    with anyio.move_on_after(timeout_s):
-        stream = await _described(client, options)
-        while stream is not None and stream.status == "CREATING":
-            await anyio.sleep(poll_s)
-            stream = await _described(client, options)
-        if stream is not None:
-            _check(stream, options)
-        return
-    raise DestinationUnavailableError(
-        f"delivery stream {name!r} was not there to be written to within retry.timeout = {timeout_s} s: it is still "
-        "being created, or Firehose does not answer; see it in the console, and start again"
-    )
+    look = partial(_described, client, options)
+    try:
+        stream = await settled(look, lambda told: told.status == "CREATING", timeout_s=timeout_s, poll_s=poll_s)
+    except TimeoutError:
+        raise DestinationUnavailableError(
+            f"delivery stream {options.stream.short_name!r} was not there to be written to within retry.timeout = "
+            f"{timeout_s} s: it is still being created; see it in the console, and start again"
+        ) from None
+    if stream is not None:
+        _check(stream, options)
 
 
 async def _described(client: AioBaseClient, options: FirehoseOptions) -> DeliveryStream | None:
@@ -124,8 +119,8 @@ def _check(stream: DeliveryStream, options: FirehoseOptions) -> None:
 
 def _log_unchecked(name: str, error: Exception) -> None:
     logger.info(
-        "delivery stream %r was not checked (%s) and is written to all the same; allow "
-        "firehose:DescribeDeliveryStream to have it checked",
+        "delivery stream %r did not describe itself (%s); allow firehose:DescribeDeliveryStream to have it checked "
+        "before rows are sent",
         name,
         error,
     )

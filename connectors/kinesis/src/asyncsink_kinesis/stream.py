@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
-
 from asyncsink.errors import DestinationUnavailableError, FatalRequestError
-from asyncsink_aws.describing import ask
+from asyncsink_aws.describing import ask, settled
 from asyncsink_kinesis.errors import ACCESS_DENIED, ERRORS, NO_SUCH_STREAM
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ logger = logging.getLogger(__name__)
 
 POLL_S = 1.0
 """Time between two looks at a stream that is being made; the service answers 20 a second for the whole account."""
-
-_USABLE = frozenset({"ACTIVE", "UPDATING"})
 
 
 class StreamDescription(NamedTuple):
@@ -46,25 +42,27 @@ async def describe(
     :raises FatalRequestError: there is no such stream, it is being deleted, or the sender is not known
     :raises DestinationUnavailableError: it is still being made after `wait_s`
     """
-    deadline_s = anyio.current_time() + wait_s
-    while True:
-        summary = await _summary(client, options)
-        status = summary.get("StreamStatus", "ACTIVE")
-        if status == "DELETING":
-            raise FatalRequestError(f"{_named(client, options)} is being deleted. {ERRORS.remedy(NO_SUCH_STREAM)}")
-        if status in _USABLE:
-            return _description(summary)
-        if anyio.current_time() + poll_s > deadline_s:
-            raise DestinationUnavailableError(
-                f"{_named(client, options)} cannot be written to after {wait_s:g} s: it is in the state {status}; try "
-                "again later, or raise retry.timeout"
-            )
-        logger.info("%s is in the state %s; waiting for it", _named(client, options), status)
-        await anyio.sleep(poll_s)
+    look, named = partial(_summary, client, options), _named(client, options)
+    try:
+        summary = await settled(look, _is_being_made, timeout_s=wait_s, poll_s=poll_s)
+    except TimeoutError:
+        raise DestinationUnavailableError(
+            f"{named} cannot be written to after {wait_s:g} s: it is still being made; try again later, or raise "
+            "retry.timeout"
+        ) from None
+    if summary is None:
+        return StreamDescription()
+    if summary["StreamStatus"] == "DELETING":
+        raise FatalRequestError(f"{named} is being deleted. {ERRORS.remedy(NO_SUCH_STREAM)}")
+    return _description(summary)
 
 
-async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[str, Any]:
-    """The stream's summary; empty where there is none to be had and a writer may still work."""
+def _is_being_made(summary: Mapping[str, Any]) -> bool:
+    return summary["StreamStatus"] == "CREATING"
+
+
+async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[str, Any] | None:
+    """The stream's summary; None where there is none to be had and a writer may still work."""
     from asyncsink_kinesis.wire import stream_parameters
 
     answer = await ask(
@@ -75,7 +73,7 @@ async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[st
         denied=(ACCESS_DENIED,),
         log_unknown=partial(_log_unknown, client, options),
     )
-    return {} if answer is None else answer["StreamDescriptionSummary"]
+    return None if answer is None else answer["StreamDescriptionSummary"]
 
 
 def _log_unknown(client: AioBaseClient, options: KinesisOptions, error: Exception) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -11,6 +11,8 @@ from asyncsink.errors import FatalRequestError, RequestError
 from asyncsink.failures import ErrorTable, FailureKind
 from asyncsink_aws.options import AwsOptions
 from asyncsink_aws.request_errors import as_request_error
+
+T = TypeVar("T")
 
 ANSWER_TIMEOUT_S: Final = 10.0
 """Time for an answer that a writer can do without."""
@@ -46,3 +48,21 @@ async def ask(
         # Whether it is an outage is for the writer to find out, which has its own time for that.
         log_unknown(error)
     return None
+
+
+async def settled(
+    look: Callable[[], Awaitable[T | None]], is_being_made: Callable[[T], bool], *, timeout_s: float, poll_s: float
+) -> T | None:
+    """What a destination says of itself once it is no longer being made; None where it says nothing at all.
+
+    :param look: asks it; None where there is no answer
+    :raises TimeoutError: it was still being made after `timeout_s`
+    """
+    found = await look()
+    with anyio.fail_after(timeout_s):
+        while found is not None and is_being_made(found):
+            await anyio.sleep(poll_s)
+            answer = await look()
+            # What is being made stays so until it says otherwise: rows that came too early would be refused.
+            found = found if answer is None else answer
+    return found
