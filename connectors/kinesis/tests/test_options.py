@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -127,7 +128,8 @@ def test_aggregated_records_have_no_strict_order() -> None:
     ],
 )
 def test_limits_beyond_the_services_are_refused(field: str, option: str, value: int, limit: str) -> None:
-    config = replace(KinesisSink.defaults, **{field: value})
+    changed: dict[str, Any] = {field: value}
+    config = replace(KinesisSink.defaults, **changed)
     with pytest.raises(ConfigurationError, match=rf"{option}\) = {value} is more than Kinesis takes, {limit}"):
         KinesisSink(stream_name="clicks", config=config)
     at_limit = replace(
