@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from asyncsink_testing.aws import FirehoseFake, KinesisFake, ShardModel
+from asyncsink_testing.aws.calls import AwsCall
 from asyncsink_testing.http_server import FaultyHttpServer, serving
 
 from .clients import SECRETS, client, put, put_batch, refusal_of
@@ -97,6 +99,41 @@ VALIDATION = "1 validation error detected: Value at '%s' failed to satisfy const
 )
 def test_kinesis_refuses(kinesis: Any, call: Callable[[Any], object], code: str, message: str) -> None:
     assert refusal_of(lambda: call(kinesis)) == (code, message)
+
+
+NO_BASE64 = "'hello' can not be converted to a Blob: it is no base64"
+NO_DATA = (
+    "1 validation error detected: Value at 'records.2.member.data' failed to satisfy constraint: Member must not"
+)
+
+
+@pytest.mark.parametrize(
+    ("fake", "fields"),
+    [
+        (KinesisFake(), {"StreamName": "rows"}),
+        (FirehoseFake(), {"DeliveryStreamName": "rows"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("record", "code", "message"),
+    [({"Data": "hello"}, "SerializationException", NO_BASE64), ({}, "ValidationException", NO_DATA)],
+)
+def test_a_record_without_base64_is_refused(
+    fake: KinesisFake | FirehoseFake, fields: dict[str, Any], record: dict[str, Any], code: str, message: str
+) -> None:
+    records = [{"Data": "aGVsbG8=", "PartitionKey": "k"}, {"PartitionKey": "k", **record}]
+    answer = fake.check(AwsCall(fake.target, fake.several, {**fields, "Records": records}))
+    assert answer is not None
+    told = json.loads(answer.body)
+    assert told["__type"] == code
+    assert message in told["message"]
+
+
+@pytest.mark.parametrize("hash_key", ["007", "-1", "\u00b2", "1" * 40, ""])
+def test_a_hash_key_that_is_no_number_as_the_service_writes_it_is_refused(kinesis: Any, hash_key: str) -> None:
+    code, message = refusal_of(lambda: put(kinesis, b"x", ExplicitHashKey=hash_key))
+    assert code == "ValidationException"
+    assert "records.1.member.explicitHashKey" in message
 
 
 def test_kinesis_takes_all_that_the_limits_allow(kinesis: Any) -> None:

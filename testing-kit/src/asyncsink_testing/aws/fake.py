@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -195,12 +194,23 @@ def _known(request: HttpRequest) -> AwsCall:
 
 
 def data_in(record: Mapping[str, Any]) -> bytes:
-    """What a record holds; as it was sent, if that is no base64."""
-    text = record.get("Data", "")
+    """What a record holds; nothing, if that is missing or no base64, for which :func:`data_refusal` refuses it."""
     try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        return str(text).encode()
+        return base64.b64decode(record["Data"], validate=True)
+    except (KeyError, TypeError, ValueError):
+        return b""
+
+
+def data_refusal(position: int, record: Mapping[str, Any]) -> Reaction | None:
+    """What is answered where the record at this position, from 1 as AWS counts, has no data or no base64."""
+    text = record.get("Data")
+    if text is None:
+        return validation_error(f"records.{position}.member.data", "Member must not be null")
+    try:
+        base64.b64decode(text, validate=True)
+    except (TypeError, ValueError):
+        return refused("SerializationException", f"'{text}' can not be converted to a Blob: it is no base64")
+    return None
 
 
 def validation_error(where: str, constraint: str) -> Reaction:

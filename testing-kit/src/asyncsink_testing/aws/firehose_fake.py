@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from itertools import count
 from typing import Any, Literal
 
 from asyncsink_testing.aws.calls import AwsCall, answered, refused
-from asyncsink_testing.aws.fake import ACCOUNT, REGION, AwsFake, at_most, data_in, validation_error
+from asyncsink_testing.aws.fake import ACCOUNT, REGION, AwsFake, at_most, data_in, data_refusal, validation_error
 from asyncsink_testing.faults import Fault
 from asyncsink_testing.http_server import Reaction
 
@@ -62,11 +63,15 @@ class FirehoseFake(AwsFake):
         return self._missing(call) or answered({"DeliveryStreamDescription": told})
 
     def check(self, call: AwsCall) -> Reaction | None:
-        sizes = [len(data_in(each)) for each in self.records_in(call)]
+        records = self.records_in(call)
+        sizes = [len(data_in(each)) for each in records]
         if not sizes:
             return validation_error("records", "Member must have length greater than or equal to 1")
         if len(sizes) > MAX_RECORDS:
             return validation_error("records", at_most(MAX_RECORDS))
+        broken = next(filter(None, map(data_refusal, count(1), records)), None)
+        if broken is not None:
+            return broken
         large = next((at for at, size in enumerate(sizes, 1) if size > MAX_RECORD_BYTES), None)
         if large is not None:
             return validation_error(f"records.{large}.member.data", at_most(MAX_RECORD_BYTES))

@@ -5,12 +5,13 @@ Limits and codes are those of the API reference of PutRecords, PutRecord, ListSh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from asyncsink_testing.aws.calls import AwsCall, answered, refused
-from asyncsink_testing.aws.fake import ACCOUNT, REGION, AwsFake, at_most, data_in, validation_error
+from asyncsink_testing.aws.fake import ACCOUNT, REGION, AwsFake, at_most, data_in, data_refusal, validation_error
 from asyncsink_testing.aws.shards import HASH_KEYS, ShardModel, hash_key_of, sequence_number, sequence_of
 from asyncsink_testing.faults import Fault
 from asyncsink_testing.http_server import Reaction
@@ -21,6 +22,7 @@ MAX_RECORD_BYTES = 1024 * 1024
 MAX_KEY_CHARACTERS = 256
 
 _SHARDS_A_PAGE = 1_000
+_HASH_KEY = re.compile(r"0|([1-9][0-9]{0,38})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +139,7 @@ class KinesisFake(AwsFake):
             return validation_error(f"{where}.partitionKey", at_most(MAX_KEY_CHARACTERS))
         if _size(record) > self.max_record_bytes:
             return validation_error(f"{where}.data", at_most(self.max_record_bytes))
-        if hash_key is not None and not (str(hash_key).isdigit() and int(hash_key) < HASH_KEYS):
-            return refused(
-                "InvalidArgumentException",
-                "Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was "
-                f"{hash_key}",
-            )
-        return None
+        return data_refusal(position, record) or (None if hash_key is None else _wrong_hash_key(where, str(hash_key)))
 
     def _missing(self, call: AwsCall) -> Reaction | None:
         name, arn = call.parameters.get("StreamName"), call.parameters.get("StreamARN")
@@ -199,6 +195,18 @@ class KinesisFake(AwsFake):
 def _filter_of(call: AwsCall) -> str:
     wanted = call.parameters.get("ShardFilter", {})
     return str(wanted.get("Type", "ALL"))
+
+
+def _wrong_hash_key(where: str, hash_key: str) -> Reaction | None:
+    if _HASH_KEY.fullmatch(hash_key) is None:
+        constraint = f"Member must satisfy regular expression pattern: {_HASH_KEY.pattern}"
+        return validation_error(f"{where}.explicitHashKey", constraint)
+    if int(hash_key) < HASH_KEYS:
+        return None
+    return refused(
+        "InvalidArgumentException",
+        f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was {hash_key}",
+    )
 
 
 def _size(record: Mapping[str, Any]) -> int:
