@@ -285,7 +285,7 @@ def test_a_limit_that_is_given_among_a_sinks_options_is_told_its_place() -> None
         ToySink(name="x", max_batch_size=3)
     assert str(caught.value) == (
         "option 'max_batch_size' is a limit of the writer, not of ToySink; give it as "
-        "config=dataclasses.replace(ToySink.defaults, max_batch_size=...)"
+        "config=dataclasses.replace(ToySink(...).config, max_batch_size=...)"
     )
 
 

@@ -49,7 +49,7 @@ class ConfiguredSink(Sink[InputT, CommT, WriterStateT, GlobalCommT], Generic[Inp
         if limits := [name for name in values if name in AsyncSinkWriterConfig.__dataclass_fields__]:
             raise ConfigurationError(
                 f"option {limits[0]!r} is a limit of the writer, not of {type(self).__name__}; give it as "
-                f"config=dataclasses.replace({type(self).__name__}.defaults, {limits[0]}=...)"
+                f"config=dataclasses.replace({type(self).__name__}(...).config, {limits[0]}=...)"
             )
         self.options: Any = self.options_type.of(**values) if options is None else options
         self.config = config or self.default_config()
