@@ -77,6 +77,9 @@ class Outside:
         (self._checkpoint / kind).mkdir(parents=True, exist_ok=True)
         (self._checkpoint / kind / str(batch)).touch()
 
+    def clear(self, kind: str, batch: int) -> None:
+        (self._checkpoint / kind / str(batch)).unlink()
+
     def store(self, count: int, *others: dict[str, Any]) -> None:
         self._rows += [row(number) for number in range(count)] + list(others)
         self.progress.look()
@@ -96,6 +99,14 @@ def test_a_micro_batch_goes_from_planning_over_write_to_commit(outside: Outside)
         seen.append(outside.progress.moment(0))
     outside.mark("commits", 0)
     assert [*seen, outside.progress.moment(0)] == ["between", "planning", "write", "commit", "between"]
+
+
+def test_a_commit_that_spark_has_cleared_away_stays_one(outside: Outside) -> None:
+    outside.mark("commits", 0)
+    assert outside.progress.is_committed(0)
+    outside.clear("commits", 0)
+    assert outside.progress.is_committed(0)
+    assert not outside.progress.is_committed(1)
 
 
 def test_rows_that_arrive_again_do_not_look_like_new_ones(outside: Outside) -> None:

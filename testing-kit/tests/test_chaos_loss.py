@@ -16,7 +16,10 @@ CONNECTORS = Path(__file__).with_name("connectors")
 
 @pytest.mark.asyncsink_spark
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("sink", "service"), [("http", "forgetful_service"), ("kafka", "forgetful_broker")])
+@pytest.mark.parametrize(
+    ("sink", "service"),
+    [("http", "forgetful_service"), ("kafka", "forgetful_broker"), ("kinesis", "forgetful_stream")],
+)
 def test_rows_that_a_killed_destination_has_forgotten_are_missing(
     sink: str, service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,9 +102,7 @@ def test_kinesis_refuses(kinesis: Any, call: Callable[[Any], object], code: str,
 
 
 NO_BASE64 = "'hello' can not be converted to a Blob: it is no base64"
-NO_DATA = (
-    "1 validation error detected: Value at 'records.2.member.data' failed to satisfy constraint: Member must not"
-)
+NO_DATA = "1 validation error detected: Value at 'records.2.member.data' failed to satisfy constraint: Member must not"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ _HELD = 8
 """Requests that it holds back."""
 
 
-class ForgetfulApi(Api):
-    """Writes a request down when eight more have come."""
+class Forgetful(Api):
+    """Writes a request down when eight more have come; stands before another one in the order of bases."""
 
     def __init__(self, log: BinaryIO) -> None:
         super().__init__(log)
@@ -29,4 +29,4 @@ class ForgetfulApi(Api):
 
 
 if __name__ == "__main__":
-    anyio.run(serve, Path(sys.argv[1]), ForgetfulApi)
+    anyio.run(serve, Path(sys.argv[1]), Forgetful)

@@ -22,6 +22,7 @@ class Progress:
         self._reader, self._folder = reader, folder
         self._arrived: dict[int, set[int]] = defaultdict(set)
         self._hit: set[int] = set()
+        self._committed: set[int] = set()
 
     def look(self) -> None:
         """Take note of the rows that have arrived since the last look; what is no row is left to the account."""
@@ -35,7 +36,10 @@ class Progress:
         return len(self._arrived[batch])
 
     def is_committed(self, batch: int) -> bool:
-        return (self._folder / "checkpoint" / "commits" / str(batch)).exists()
+        # Spark keeps the last hundred of its commits.
+        if batch not in self._committed and (self._folder / "checkpoint" / "commits" / str(batch)).exists():
+            self._committed.add(batch)
+        return batch in self._committed
 
     def hit(self, batch: int) -> None:
         """Take note that a kill has come while it was under way: from now on its rows come again."""

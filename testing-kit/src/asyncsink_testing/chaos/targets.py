@@ -94,8 +94,8 @@ def _aws_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
 
 
 def _firehose_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
-    # Several rows a record: one that is lost with its request takes them all along.
-    return {**_aws_options(endpoint, guarantee), "packing": "rows"}
+    # Several records a request, and rows a record: one that is lost takes them all along.
+    return {**_aws_options(endpoint, guarantee), "packing": "rows", "packedRecordRows": "2"}
 
 
 TARGETS: Mapping[str, Target] = {
