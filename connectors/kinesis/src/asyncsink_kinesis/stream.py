@@ -58,7 +58,7 @@ async def describe(
 
 
 def _is_being_made(summary: Mapping[str, Any]) -> bool:
-    return summary["StreamStatus"] == "CREATING"
+    return bool(summary["StreamStatus"] == "CREATING")
 
 
 async def _summary(client: AioBaseClient, options: KinesisOptions) -> Mapping[str, Any] | None:
