@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,6 +63,31 @@ def test_a_refusal_names_operation_region_and_request() -> None:
         "ResourceNotFoundException: PutRecords of kinesis in eu-west-1 failed: "
         '"Stream clicks under account 123456789012 not found." (request id-1)'
     )
+
+
+MISMATCH = (
+    "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
+    "and signing method. Consult the service documentation for details."
+)
+CANONICAL = (
+    "\n\nThe Canonical String for this request should have been\n'POST\n/\n\ncontent-type:application/x-amz-json-1.1\n"
+    "host:kinesis.eu-west-1.amazonaws.com\nx-amz-date:20261122T050000Z\nx-amz-security-token:IQoJb3JpZ2luX2Vj==\n"
+    "x-amz-target:Kinesis_20131202.PutRecords\n\ncontent-type;host\ne3b0c4'\n\nThe String-to-Sign should have been\n"
+    "'AWS4-HMAC-SHA256\n20261122T050000Z'\n"
+)
+
+
+@pytest.mark.parametrize(
+    "answer", [MISMATCH + CANONICAL, f"{MISMATCH} <pre>X-Amz-Security-Token: IQoJb3JpZ2luX2Vj==</pre>"]
+)
+@pytest.mark.parametrize("operation", ["PutRecords", "AssumeRole"])
+def test_a_token_that_an_answer_quotes_is_in_no_traceback(answer: str, operation: str) -> None:
+    made = mapped(refused("InvalidSignatureException", answer, operation=operation))
+    assert MISMATCH in str(made)
+    shown = "".join(traceback.format_exception(made))
+    assert "IQoJb3JpZ2luX2Vj" not in shown
+    assert "the direct cause" in shown, "the error of botocore is chained to"
+    assert "in mapped" in shown
 
 
 def test_a_call_without_an_error_stays_as_it_is() -> None:

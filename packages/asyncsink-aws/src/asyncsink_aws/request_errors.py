@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncsink.errors import RequestError
 from asyncsink.failures import FailureKind
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 500
 """Of what a service says: enough for its own sentences, too little for the page of a proxy."""
 
+# To a signature that does not match AWS answers with what it has signed itself, headers included.
+_CANONICAL: Final = re.compile(r"\s*The canonical string\b.*", re.IGNORECASE | re.DOTALL)
+_TOKEN: Final = re.compile(r"(?<=x-amz-security-token)(\W{1,4})[^\s'\"<>&,;]+", re.IGNORECASE)
+
 
 @contextmanager
 def as_request_error(service: str, operation: str, options: AwsOptions) -> Iterator[None]:
@@ -49,7 +54,7 @@ def as_request_error(service: str, operation: str, options: AwsOptions) -> Itera
     try:
         yield
     except ClientError as error:
-        raise _refusal(error, call, operation) from error
+        raise _refusal(error, call, operation) from _without_token(error)
     except BotoCoreError as error:
         _raise_for(error, call)
 
@@ -75,7 +80,7 @@ def _refusal(error: ClientError, call: str, operation: str) -> RequestError:
     metadata = response.get("ResponseMetadata", {})
     said, status = response.get("Error", {}), metadata.get("HTTPStatusCode")
     told, code = str(said.get("Code") or ""), plain_code(str(said.get("Code") or ""), status)
-    text = str(said.get("Message") or response.get("message") or "").strip()[:_MOST_CHARACTERS]
+    text = _masked(str(said.get("Message") or response.get("message") or "")).strip()[:_MOST_CHARACTERS]
     if error.operation_name != operation:
         call, code = f"{error.operation_name} for {call}", _credentials_code(code)
     parts = [f"{call} failed"]
@@ -86,6 +91,20 @@ def _refusal(error: ClientError, call: str, operation: str) -> RequestError:
         parts.append(f" (request {request_id})")
     parts.append(f". {HINTS[code]}" if code in HINTS else "")
     return RequestError(code, "".join(parts), _retry_after_s(metadata.get("HTTPHeaders", {})))
+
+
+def _without_token(error: ClientError) -> ClientError:
+    """The error, to be chained to; a copy if it has said a session's token, since tracebacks are shown whole."""
+    said = error.response.get("Error", {})
+    message = str(said.get("Message", ""))
+    if _masked(message) == message:
+        return error
+    response: Any = {**error.response, "Error": {**said, "Message": _masked(message)}}
+    return type(error)(response, error.operation_name).with_traceback(error.__traceback__)
+
+
+def _masked(said: str) -> str:
+    return _TOKEN.sub(r"\1***", _CANONICAL.sub("", said))
 
 
 def _credentials_code(code: str) -> str:
