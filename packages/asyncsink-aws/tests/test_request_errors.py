@@ -154,7 +154,9 @@ def test_a_service_may_ask_to_be_left_alone(headers: dict[str, str], seconds: fl
     [
         ("AccessDenied", 403, errors.CREDENTIALS_REFUSED),
         ("InvalidIdentityToken", 400, errors.CREDENTIALS_REFUSED),
-        ("ExpiredTokenException", 400, errors.CREDENTIALS_REFUSED),
+        ("RequestExpired", 400, errors.CREDENTIALS_REFUSED),
+        ("ExpiredToken", 403, errors.CREDENTIALS_UNAVAILABLE),
+        ("ExpiredTokenException", 400, errors.CREDENTIALS_UNAVAILABLE),
         ("Throttling", 400, errors.CREDENTIALS_UNAVAILABLE),
         ("InternalFailure", 500, errors.CREDENTIALS_UNAVAILABLE),
         ("IDPCommunicationError", 400, errors.CREDENTIALS_UNAVAILABLE),
@@ -164,6 +166,11 @@ def test_a_refusal_by_the_token_service_is_about_credentials(code: str, status: 
     made = request_error(refused(code, "User is not allowed", status, operation="AssumeRole"))
     assert made.code == expected
     assert f"AssumeRole for PutRecords of kinesis in eu-west-1 failed with {code}" in str(made)
+
+
+def test_a_token_service_whose_answer_helps_says_what_does() -> None:
+    made = request_error(refused("ExpiredToken", "The token has expired", 403, operation="AssumeRole"))
+    assert str(made).endswith("New credentials are looked for; those given as options are never renewed.")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ _RETRYABLE = {
     *map(str, range(500, 600)),
     CREDENTIALS_UNAVAILABLE,
 }
-_EXPIRED = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"}
+EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 """Credentials whose time is up: new ones are looked for before the request is repeated."""
 _LATE = {"RequestExpired", "RequestTimeTooSkewed"}
 """A signature that was too old when it arrived."""
@@ -116,11 +116,11 @@ _FATAL = {
 
 HINTS: Mapping[str, str] = {
     **dict.fromkeys(_LATE, _CLOCK),
-    **dict.fromkeys(_EXPIRED, "New credentials are looked for; those given as options are never renewed."),
+    **dict.fromkeys(EXPIRED, "New credentials are looked for; those given as options are never renewed."),
 }
 """What to say of codes that are repeated, and may go on failing until somebody does something."""
 
-COMMON = ErrorTable.of(throttled=_THROTTLED, retryable=_RETRYABLE | _EXPIRED | _LATE, rejected=_REJECTED, fatal=_FATAL)
+COMMON = ErrorTable.of(throttled=_THROTTLED, retryable=_RETRYABLE | EXPIRED | _LATE, rejected=_REJECTED, fatal=_FATAL)
 """The codes of every service. Throttled, rejected and fatal ones say that nothing of the request was stored."""
 
 

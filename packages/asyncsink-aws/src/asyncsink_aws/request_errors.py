@@ -15,6 +15,7 @@ from asyncsink_aws.errors import (
     COMMON,
     CREDENTIALS_REFUSED,
     CREDENTIALS_UNAVAILABLE,
+    EXPIRED,
     HINTS,
     INVALID_REQUEST,
     NO_CREDENTIALS,
@@ -80,6 +81,7 @@ def _refusal(error: ClientError, call: str, operation: str) -> RequestError:
     metadata = response.get("ResponseMetadata", {})
     said, status = response.get("Error", {}), metadata.get("HTTPStatusCode")
     told, code = str(said.get("Code") or ""), plain_code(str(said.get("Code") or ""), status)
+    hint = HINTS.get(code)
     text = _masked(str(said.get("Message") or response.get("message") or "")).strip()[:_MOST_CHARACTERS]
     if error.operation_name != operation:
         call, code = f"{error.operation_name} for {call}", _credentials_code(code)
@@ -89,7 +91,7 @@ def _refusal(error: ClientError, call: str, operation: str) -> RequestError:
     parts.append(f': "{text}"' if text else "")
     if request_id := metadata.get("RequestId"):
         parts.append(f" (request {request_id})")
-    parts.append(f". {HINTS[code]}" if code in HINTS else "")
+    parts.append(f". {hint}" if hint else "")
     return RequestError(code, "".join(parts), _retry_after_s(metadata.get("HTTPHeaders", {})))
 
 
@@ -110,9 +112,10 @@ def _masked(said: str) -> str:
 def _credentials_code(code: str) -> str:
     """What a refusal by STS or SSO means for the request that could not be signed."""
     kind = COMMON.kind_of(code)
-    if kind is FailureKind.THROTTLED or (kind is FailureKind.RETRYABLE and code not in HINTS):
+    # What has expired may be rotated a little later, and is read again for the next try; a clock stays wrong.
+    if code in EXPIRED or code == "IDPCommunicationError" or kind is FailureKind.THROTTLED:
         return CREDENTIALS_UNAVAILABLE
-    return CREDENTIALS_UNAVAILABLE if code == "IDPCommunicationError" else CREDENTIALS_REFUSED
+    return CREDENTIALS_UNAVAILABLE if kind is FailureKind.RETRYABLE and code not in HINTS else CREDENTIALS_REFUSED
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:

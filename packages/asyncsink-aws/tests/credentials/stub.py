@@ -23,7 +23,7 @@ _CREDENTIALS = (
 
 
 class AwsStub:
-    """Issues the keys K1, K2 ... in order, valid for `life`, and takes every key that has not expired."""
+    """Issues the keys K1, K2 ... in order, valid for `life`, and takes every key but those in `expired`."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -66,7 +66,11 @@ class AwsStub:
 
     def _sts(self, request: HttpRequest) -> Reaction:
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
-        self.asked.append({**form, "by": _signed_by(request) or "", "agent": request.headers["user-agent"]})
+        by = _signed_by(request) or ""
+        self.asked.append({**form, "by": by, "agent": request.headers["user-agent"]})
+        if by in self.expired:
+            said = "<Code>ExpiredToken</Code><Message>The security token included has expired</Message>"
+            return Reaction.refuse(403, f"<ErrorResponse><Error>{said}</Error></ErrorResponse>".encode())
         action, credentials = form["Action"], _CREDENTIALS.format(**self._issue())
         xml = f"<{action}Response><{action}Result><Credentials>{credentials}</Credentials></{action}Result>"
         return Reaction(body=f"{xml}</{action}Response>".encode())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import ClientError
 
 from asyncsink import ConfigurationError
@@ -70,6 +71,39 @@ async def test_a_profile_is_read_again(stub: AwsStub, no_aws: Path) -> None:
     write_profile(path, "team", "OLD")
     keys = await keys_around_an_expiry(stub, {"profile": "team"}, lambda: write_profile(path, "team", "NEW"))
     assert keys == ["OLD", "OLD", "OLD", "NEW"]
+
+
+async def test_the_keys_that_assume_a_role_are_looked_for_anew_once_they_have_expired(
+    stub: AwsStub, no_aws: Path
+) -> None:
+    path = no_aws / ".aws" / "credentials"
+    write_profile(path, "team", "OLD")
+    stub.life = timedelta()  # so that each request renews the role's
+    options = stub.options(profile="team", role_arn=f"{ROLE},{SECOND}", sts_endpoint=stub.url)
+    async with connect(options, "kinesis", max_in_flight=1) as client:
+        await put(client)
+        stub.expired.add("OLD")
+        with pytest.raises(ClientError, match="ExpiredToken"):
+            await put(client)
+        write_profile(path, "team", "NEW")
+        await put(client)
+    assert [each["by"] for each in stub.asked] == ["OLD", "K1", "OLD", "OLD", "OLD", "NEW", "K3"]
+    assert stub.signed_by == ["K2", "K4"]
+
+
+async def test_keys_refused_for_another_reason_are_not_looked_for_anew() -> None:
+    class Refused:
+        async def get_frozen_credentials(self) -> ReadOnlyCredentials:
+            raise ClientError({"Error": {"Code": "AccessDenied"}}, "AssumeRole")
+
+    async def load() -> Refused:
+        return Refused()
+
+    credentials = CurrentCredentials(load)
+    for _ in range(2):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            await credentials.get_frozen_credentials()
+    assert credentials.generation == 1
 
 
 @pytest.mark.parametrize("name", ["Plain", "Async"])

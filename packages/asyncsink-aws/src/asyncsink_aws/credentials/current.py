@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 from aiobotocore.credentials import AioCredentials
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from asyncsink.errors import ConfigurationError
+from asyncsink_aws.errors import EXPIRED
 
 if TYPE_CHECKING:
     from aiobotocore.client import AioBaseClient
     from botocore.credentials import ReadOnlyCredentials
-
-EXPIRED_CODES: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
-"""What services answer to a request whose session token has expired."""
 
 _GENERATION: Final = "asyncsink.credentials"
 """Where a call's context keeps which credentials it was signed with."""
@@ -38,8 +36,8 @@ Loader = Callable[[], Awaitable[Credentials | None]]
 class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore has no annotations
     """Credentials that are loaded when the first request is signed, and loaded again after :meth:`expire`.
 
-    What is loaded renews itself by its own clock; a service's says the last word. Files and environment are read
-    again then, so that keys rotated there are found.
+    What is loaded renews itself by its own clock; a service's says the last word, the token service's as well. Files
+    and environment are read again then, so that keys rotated there are found.
     """
 
     def __init__(self, load: Loader) -> None:
@@ -58,8 +56,7 @@ class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore h
         :raises NoCredentialsError: there are none
         :raises ConfigurationError: the same keys are found again after they have expired
         """
-        loaded = self._loaded or await self._look()
-        keys = await loaded.get_frozen_credentials()
+        keys = await self._keys()
         if self._expired is not None and keys == self._expired:
             self._loaded = None
             raise ConfigurationError(
@@ -74,6 +71,19 @@ class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore h
         if generation == self.generation and self._loaded is not None:
             _log.info("credentials have expired by the service's clock; looking for new ones")
             self._loaded, self._expired = None, self._last
+
+    async def _keys(self) -> ReadOnlyCredentials:
+        loaded = self._loaded
+        if loaded is not None:
+            try:
+                return await loaded.get_frozen_credentials()
+            except ClientError as error:
+                if error.response.get("Error", {}).get("Code") not in EXPIRED:
+                    raise
+                _log.info("what credentials are asked for with has expired; looking for new ones")
+                if self._loaded is loaded:
+                    self._loaded = None
+        return await (await self._look()).get_frozen_credentials()
 
     async def _look(self) -> Credentials:
         async with self._lock:
@@ -93,7 +103,7 @@ def renew_when_expired(client: AioBaseClient, credentials: CurrentCredentials) -
         request.context[_GENERATION] = credentials.generation
 
     def look(parsed: Mapping[str, Any], context: Mapping[str, Any], **_: Any) -> None:
-        if parsed.get("Error", {}).get("Code") in EXPIRED_CODES:
+        if parsed.get("Error", {}).get("Code") in EXPIRED:
             credentials.expire(context.get(_GENERATION, 0))
 
     client.meta.events.register("before-sign", note)
