@@ -115,6 +115,16 @@ async def test_ones_own_source_is_asked_again(stub: AwsStub, monkeypatch: pytest
     assert own_sources.rotation["loads"] == "2"
 
 
+async def test_keys_that_the_first_answer_says_have_expired_are_not_used_again(stub: AwsStub) -> None:
+    stub.expired.add("K1")
+    options = stub.options(**KEYS, role_arn=ROLE, sts_endpoint=stub.url)
+    async with connect(options, "kinesis", max_in_flight=1) as client:
+        with pytest.raises(ClientError, match="ExpiredToken"):
+            await put(client)
+        await put(client)
+    assert stub.signed_by == ["K1", "K2"]
+
+
 async def test_a_late_answer_to_a_request_with_old_keys_does_not_end_the_new_ones() -> None:
     found: list[RenewedCredentials] = []
 

@@ -106,5 +106,6 @@ def renew_when_expired(client: AioBaseClient, credentials: CurrentCredentials) -
         if parsed.get("Error", {}).get("Code") in EXPIRED:
             credentials.expire(context.get(_GENERATION, 0))
 
-    client.meta.events.register("before-sign", note)
+    # Last of all, which is after the signer: it looks for credentials where there are none yet.
+    client.meta.events.register_last("request-created", note)
     client.meta.events.register("after-call", look)
