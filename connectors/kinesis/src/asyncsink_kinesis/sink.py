@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from asyncsink.async_sink import AsyncSink
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, Schema
 from asyncsink.failures import ErrorTable
 from asyncsink.limits.description import RateLimit
+from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink.request import RequestEntries, RequestResult
 from asyncsink_kinesis.aggregation.sizes import size_in_frame
 from asyncsink_kinesis.converter import KinesisConverter
@@ -23,8 +25,10 @@ from asyncsink_kinesis.options import KinesisOptions
 from asyncsink_kinesis.shards.limits import aggregated, per_shard
 
 if TYPE_CHECKING:
+    from asyncsink.state import BufferedRequestState
+    from asyncsink.writer import AsyncSinkWriter
     from asyncsink_kinesis.client import KinesisClient
-    from asyncsink_kinesis.shards.shard_map import ShardMap
+    from asyncsink_kinesis.shards.ranges import ShardRanges
 
 
 class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
@@ -46,8 +50,8 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
 
     _stream_limit: int | None = None
     """Bytes of a record, as the stream has told them in this process."""
-    _shards: ShardMap | None = None
-    """The shards of the stream, as this process knows them."""
+    _shards: ShardRanges | None = None
+    """The shards by which the records of a writer are routed."""
 
     def default_config(self) -> AsyncSinkWriterConfig:
         options, found = self.options, self.defaults
@@ -64,8 +68,31 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
 
         return opened(self.options, self.config)
 
+    def create_writer(
+        self, context: InitContext, states: Sequence[BufferedRequestState[KinesisEntry]] = ()
+    ) -> AsyncSinkWriter[Any, KinesisEntry]:
+        return super(KinesisSink, self._of_a_writer(self.config)).create_writer(context, states)
+
+    def open(
+        self,
+        config: AsyncSinkWriterConfig | None = None,
+        states: Sequence[BufferedRequestState[KinesisEntry]] = (),
+        metric_group: MetricGroup = UNREGISTERED,
+    ) -> AsyncSinkWriter[Any, KinesisEntry]:
+        return super(KinesisSink, self._of_a_writer(config or self.config)).open(config, states, metric_group)
+
+    def _of_a_writer(self, config: AsyncSinkWriterConfig) -> Self:
+        """A copy for one writer: what its client tells is of no other's."""
+        own = copy(self)
+        own.config = config
+        return own
+
     def connected(self, client: KinesisClient) -> None:
         self._stream_limit, self._shards = client.stream.max_record_size_in_bytes, client.shards
+        if client.shards is not None and self.config.ordering == "key":
+            # A writer keeps the order of a key within a route. By the new shards of a resharded stream a row of a key
+            # would overtake those that wait by the old one.
+            self._shards = client.shards.now()
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was told in this process: it belongs to a client and its event loop."""

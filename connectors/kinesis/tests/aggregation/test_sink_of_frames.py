@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import anyio
 import pyarrow as pa
 import pytest
 
@@ -73,6 +74,16 @@ def handed_on(fake: KinesisFake) -> Counter[UserRecord]:
     return found
 
 
+def numbers_by_key(fake: KinesisFake) -> dict[str, list[int]]:
+    """Of what KCL hands on, in the order in which it came to the stream."""
+    found: dict[str, list[int]] = {}
+    for frame in records(fake):
+        held = fake.shards.shards[frame.shard or ""]
+        for row in consumed([frame], Shard(held.id, held.first, held.last)):
+            found.setdefault(row.partition_key, []).append(int(row.data.split()[0]))
+    return found
+
+
 def as_read(entries: list[KinesisEntry]) -> Counter[UserRecord]:
     return Counter(UserRecord(*each) for each in entries)
 
@@ -111,6 +122,22 @@ async def test_no_consumer_misses_a_row_when_the_stream_is_resharded(change: str
         else:
             fake.shards.merge(first, second)
         await writer.write_many(written[1_000:])
+    assert set(handed_on(fake)) == set(as_read(written))
+
+
+async def test_the_order_of_keys_outlasts_a_split() -> None:
+    fake, written = KinesisFake(shards=ShardModel(2, None, None)), some_entries(3_000)
+    async with KinesisDestination.opened(fake) as destination:
+        sink = sink_at(destination)
+        async with sink.open(replace(sink.config, ordering="key", max_time_in_buffer_s=0.002)) as writer:
+            await writer.write_many(written[:1_500])
+            fake.shards.split(fake.shards.open_shards[0].id)
+            for start in range(1_500, 3_000, 30):
+                await writer.write_many(written[start : start + 30])
+                await anyio.sleep(0.005)
+    for key, numbers in numbers_by_key(fake).items():
+        first = list(dict.fromkeys(numbers))
+        assert first == sorted(first), key
     assert set(handed_on(fake)) == set(as_read(written))
 
 

@@ -106,3 +106,11 @@ async def test_a_refresh_that_a_bug_ended_does_not_hold_up_the_next() -> None:
     await anyio.sleep(REFRESH_EVERY_S)
     await shards.refresh()
     assert list(shards.shards) == NEW
+
+
+@virtual
+async def test_a_listing_with_a_hole_is_not_taken() -> None:
+    shards, listing = resharded()
+    listing.shards = NEW[1:]
+    await shards.refresh()
+    assert list(shards.shards) == OLD

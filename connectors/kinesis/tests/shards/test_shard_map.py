@@ -95,3 +95,19 @@ def test_a_bad_hash_key_is_refused_by_name() -> None:
 def test_a_stream_without_shards_has_no_map() -> None:
     with pytest.raises(ValueError, match="ACTIVE"):
         shard_map()
+
+
+@pytest.mark.parametrize("missing", range(3))
+def test_a_listing_with_a_hole_makes_no_map(missing: int) -> None:
+    found = evenly(3)
+    hole = found.pop(missing)
+    with pytest.raises(ValueError, match=f"none holds the hash keys from {hole.start} to {hole.end}"):
+        shard_map(*found)
+
+
+def test_what_is_taken_from_a_map_does_not_change_with_it() -> None:
+    shards = shard_map(*evenly(2))
+    before = shards.now()
+    shards._set(evenly(4, first=2))
+    assert list(before.shards) == evenly(2)
+    assert before.shard_of("a") in {each.id for each in evenly(2)}

@@ -1,0 +1,94 @@
+"""The order of keys where routes are shards, while the stream is resharded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncsink.context import InitContext
+from asyncsink_kinesis import KinesisEntry, KinesisSink
+from asyncsink_kinesis.client import KinesisClient
+from asyncsink_kinesis.shards.shard import Shard
+from asyncsink_kinesis.shards.shard_map import ShardMap
+from asyncsink_kinesis.stream import StreamDescription
+from asyncsink_testing.aws.shards import ShardModel, hash_key_of
+
+from .sharded import LATENCY_S
+from .virtual_time import virtual
+
+KEYS, ROWS = 300, 6_000
+WRITTEN = [KinesisEntry(f"{number}".encode().rjust(100), f"key-{number % KEYS}") for number in range(ROWS)]
+
+
+class Service:
+    """``put_records`` of a client, by shards in memory that throttle nothing; keeps what it has taken."""
+
+    def __init__(self, shards: int) -> None:
+        self.model = ShardModel(shards, None, None)
+        self.stored: list[tuple[str, int]] = []
+        """Keys and numbers of the rows, in the order of their arrival."""
+        self.listed = 0
+
+    async def list_open(self) -> list[Shard]:
+        self.listed += 1
+        await anyio.sleep(LATENCY_S)
+        return [Shard(each.id, each.first, each.last) for each in self.model.open_shards]
+
+    async def put_records(self, **request: Any) -> dict[str, Any]:
+        await anyio.sleep(LATENCY_S)
+        records = request["Records"]
+        self.stored += [(each["PartitionKey"], int(each["Data"])) for each in records]
+        told = [{"ShardId": self.model.shard_of(hash_key_of(each["PartitionKey"])).id} for each in records]
+        await anyio.sleep(LATENCY_S)
+        return {"FailedRecordCount": 0, "Records": told}
+
+
+class SinkInMemory(KinesisSink):
+    """The sink itself, with a client of a stream in memory."""
+
+    service: Service
+
+    @asynccontextmanager
+    async def connect(self, context: InitContext) -> AsyncIterator[KinesisClient]:
+        shards = await ShardMap.read(self.service.list_open)
+        aws: Any = self.service
+        yield KinesisClient(aws, StreamDescription(), shards, ready_bodies=False)
+
+
+def sink_of(service: Service) -> SinkInMemory:
+    sink = SinkInMemory(stream_name="rows", per_shard_limits=True)
+    sink.service = service
+    return sink
+
+
+@pytest.mark.parametrize("change", ["split", "merge"])
+def test_the_order_of_keys_outlasts_a_resharding(change: str) -> None:
+    @virtual
+    async def run() -> None:
+        service = Service(2)
+        sink = sink_of(service)
+        async with sink.open(replace(sink.config, ordering="key")) as writer:
+            await writer.write_many(WRITTEN[: ROWS // 2])
+            first, second = (each.id for each in service.model.open_shards)
+            if change == "split":
+                service.model.split(first)
+            else:
+                service.model.merge(first, second)
+            for start in range(ROWS // 2, ROWS, KEYS):
+                await writer.write_many(WRITTEN[start : start + KEYS])
+                await anyio.sleep(LATENCY_S)
+
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for key, number in service.stored:
+            numbers[key].append(number)
+        assert sorted(number for _, number in service.stored) == [*range(ROWS)]
+        assert [key for key, found in numbers.items() if found != sorted(found)] == []
+        assert service.listed > 1
+
+    run()
