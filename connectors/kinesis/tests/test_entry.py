@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +50,11 @@ def test_an_entry_that_the_service_takes_is_taken_as_it_is(hash_key: str | None)
     assert checked(entry) is entry
 
 
+@pytest.mark.parametrize("hash_key", [123, Decimal(123), Decimal("1.23E+2")])
+def test_a_hash_key_that_is_a_number_goes_as_its_digits(hash_key: Any) -> None:
+    assert checked(KinesisEntry(b"", "key", hash_key)) == KinesisEntry(b"", "key", "123")
+
+
 @pytest.mark.parametrize("hash_key", ["", "-1", "01", "1.0", "1e3", " 1", "1\n", str(2**128), "9" * 39, "1" * 40, "٣"])
 def test_a_hash_key_is_a_number_of_128_bits(hash_key: str) -> None:
     with pytest.raises(ValueError, match=r"explicit_hash_key is no explicit hash key: .* from 0 to 2\^128-1"):
@@ -59,6 +67,7 @@ def test_a_hash_key_is_a_number_of_128_bits(hash_key: str) -> None:
         (KinesisEntry(b"", ""), "partition_key has 0 characters; a partition key has 1 to 256"),
         (KinesisEntry(b"", "k" * 257), "partition_key has 257 characters"),
         (KinesisEntry(b"", None), "partition_key is null"),  # type: ignore[arg-type]
+        (KinesisEntry(b"", "k\ud800"), "partition_key holds half a surrogate pair, .* no UTF-8: replace it"),
         (KinesisEntry(b"", 7), "partition_key is of type int"),  # type: ignore[arg-type]
         (KinesisEntry("text", "key"), "data of a KinesisEntry is of type str; it must be bytes"),  # type: ignore[arg-type]
     ],

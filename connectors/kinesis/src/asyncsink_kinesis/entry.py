@@ -33,7 +33,7 @@ def size_in_bytes(entry: KinesisEntry) -> int:
 
 
 def checked(entry: KinesisEntry) -> KinesisEntry:
-    """An entry that a program has made, if the service would take it.
+    """An entry that a program has made, if the service would take it; a hash key that is a number as its digits.
 
     :raises TypeError: a field is of another type
     :raises ValueError: the partition key or the hash key breaks its rule
@@ -41,6 +41,7 @@ def checked(entry: KinesisEntry) -> KinesisEntry:
     if not isinstance(entry.data, bytes):
         raise TypeError(f"data of a KinesisEntry is of type {type(entry.data).__name__}; it must be bytes")
     check_key(entry.partition_key, "partition_key")
-    if entry.explicit_hash_key is not None:
-        check_hash_key(entry.explicit_hash_key, "explicit_hash_key")
-    return entry
+    given = entry.explicit_hash_key
+    if given is None or (text := check_hash_key(given, "explicit_hash_key")) is given:
+        return entry
+    return entry._replace(explicit_hash_key=text)

@@ -24,13 +24,14 @@ HASH_KEY_PATTERN = r"^(?:0|[1-9][0-9]{0,38})$"
 """The service's own; numbers of 39 digits may still be too large."""
 
 _HASH_KEY = re.compile(HASH_KEY_PATTERN)
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def check_key(key: Any, name: str) -> str:
     """A partition key of 1 to 256 characters; `name` says in an error where it comes from.
 
     :raises TypeError: it is no string
-    :raises ValueError: it is null, empty or too long
+    :raises ValueError: it is null, empty or too long, or has no form in UTF-8
     """
     if key is None:
         raise ValueError(f"{name} is null; a partition key has 1 to {MAX_KEY_LENGTH} characters: fill it in")
@@ -38,6 +39,8 @@ def check_key(key: Any, name: str) -> str:
         raise TypeError(f"{name} is of type {type(key).__name__}; a partition key is a string")
     if not 1 <= len(key) <= MAX_KEY_LENGTH:
         raise ValueError(key_length_error(name, len(key)))
+    if not key.isascii() and _HALF_PAIR.search(key):
+        raise ValueError(f"{name} holds half a surrogate pair, which has no UTF-8: replace it")
     return key
 
 
@@ -83,7 +86,17 @@ def key_text(value: Any, name: str) -> str | None:
         return format(value, "f")
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    raise TypeError(f"{name} is of type {type(value).__name__}, which makes no partition key; turn it into a string")
+    raise TypeError(key_type_error(name, type(value).__name__))
+
+
+def key_type_error(name: str, kind: str) -> str:
+    """What to say of a column whose values make no key."""
+    return f"{name} is of type {kind}, which makes no partition key; turn it into a string"
+
+
+def missing_error(name: str) -> str:
+    """What to say where a column of the key has no value."""
+    return f"column {name!r} is missing or null, and the partition key is made of it; fill it in"
 
 
 class KeyMaker:
@@ -142,5 +155,5 @@ class KeyMaker:
         texts = [key_text(value_of(name), f"column {name!r}") for name in self.columns]
         for name, text in zip(self.columns, texts, strict=True):
             if text is None:
-                raise ValueError(f"column {name!r} is missing or null, and the partition key is made of it; fill it in")
+                raise ValueError(missing_error(name))
         return self.delimiter.join(text for text in texts if text is not None)
