@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from collections.abc import Callable
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -100,6 +101,36 @@ def test_random_keys_differ_and_a_repeated_task_repeats_them() -> None:
 def test_random_keys_are_others_elsewhere(other: WriterInitContext) -> None:
     schema, batch = schema_of(data="binary"), batch_of(data=[b"a"])
     assert entries(converter(schema), batch) != entries(converter(schema, other), batch)
+
+
+@pytest.mark.parametrize(
+    ("options", "columns"),
+    [
+        ({}, {"PartitionKey": ["a"], "data": ["x"]}),
+        ({}, {"partitionKey": ["a"], "explicitHashKey": ["7"], "id": [1]}),
+        ({}, {"partitionKey": [True], "explicithashkey": ["7"]}),
+        ({}, {"partitionKey": [1.5]}),
+        ({}, {"partitionKey": [b"a"], "id": [1]}),
+        ({}, {"partitionKey": [datetime(2026, 1, 2)]}),
+        ({}, {"explicitHashKey": [5.0], "id": [1]}),
+        ({"partition_key": "user"}, {"name": ["a"]}),
+        ({"partition_key": "user"}, {"User": ["a"]}),
+        ({"partition_key": "user"}, {"user": [1.5]}),
+        ({"partition_key": "user,day"}, {"user": ["a"], "day": [date(2026, 1, 2)]}),
+    ],
+)
+def test_without_a_schema_a_batch_gives_the_records_of_its_rows(options: Any, columns: dict[str, Any]) -> None:
+    batch, made = batch_of(**columns), converter(**options)
+    row = outcome(lambda: made.apply(batch.to_pylist()[0], WriteContext(sequence=4)))
+    assert outcome(lambda: entries(made, batch, 4)[0]) == row
+
+
+def outcome(make: Callable[[], KinesisEntry]) -> KinesisEntry | tuple[type[Exception], bool]:
+    """What comes of it, or the type of what it raises and whether that names a column."""
+    try:
+        return make()
+    except (TypeError, ValueError) as error:
+        return type(error), "column" in str(error)
 
 
 def test_a_fixed_key_is_that_of_the_task() -> None:

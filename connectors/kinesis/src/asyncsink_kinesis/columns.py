@@ -20,6 +20,8 @@ from asyncsink_kinesis.partition_keys import (
     MAX_KEY_LENGTH,
     hash_key_error,
     key_length_error,
+    key_type_error,
+    missing_error,
 )
 
 DATA, KEY, HASH_KEY = 0, 1, 2
@@ -27,6 +29,15 @@ DATA, KEY, HASH_KEY = 0, 1, 2
 
 _NAMES = ("data", "partition_key", "explicit_hash_key")
 _TEXT = pa.string()
+_KEY_TYPES = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_integer,
+    pa.types.is_boolean,
+    pa.types.is_date,
+    pa.types.is_decimal,
+)
+"""What makes a partition key; Spark's columns have been held against that when the query was planned."""
 
 
 def records_block(
@@ -112,6 +123,7 @@ def fixed_keys(key: str, count: int) -> Any:
 def keys_of_column(batch: pa.RecordBatch, name: str) -> Any:
     """The values of a column as partition keys.
 
+    :raises TypeError: the column is of a type whose text is not certain, such as a float
     :raises ValueError: one is null, empty or too long; names column and row
     """
     return _checked(_text(batch, name), f"column {name!r}")
@@ -129,7 +141,10 @@ def hash_keys_of_column(batch: pa.RecordBatch, name: str) -> Any:
 
     :raises ValueError: one is no number from 0 to 2^128-1; names column and row
     """
-    texts = normalise(batch).column(name).cast(_TEXT)
+    values = normalise(batch).column(name)
+    if pa.types.is_floating(values.type):
+        raise ValueError(hash_key_error(f"column {name!r}"))
+    texts = values.cast(_TEXT)
     fits = pc.match_substring_regex(texts, HASH_KEY_PATTERN)
     small = pc.or_(pc.less(pc.binary_length(texts), len(MAX_HASH_KEY)), pc.less_equal(texts, MAX_HASH_KEY))
     if (row := _first(pc.invert(pc.and_(fits, small)))) is not None:
@@ -138,9 +153,13 @@ def hash_keys_of_column(batch: pa.RecordBatch, name: str) -> Any:
 
 
 def _text(batch: pa.RecordBatch, name: str) -> Any:
+    if name not in batch.schema.names:
+        raise ValueError(missing_error(name))
     values = normalise(batch).column(name)
     if values.null_count:
         raise _null(name, values, "the partition key is made of it: fill it in")
+    if not any(matches(values.type) for matches in _KEY_TYPES):
+        raise TypeError(key_type_error(f"column {name!r}", str(values.type)))
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return valid_text(values).cast(_TEXT)
     if pa.types.is_decimal(values.type):  # Arrow writes small ones as 1E-7

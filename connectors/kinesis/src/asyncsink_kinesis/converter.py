@@ -82,18 +82,18 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
             data = columns.payloads_of(self._payloads.many(batch))
         else:
             data = columns.payloads_of_column(batch, self._payloads.column)
-        names = {name.lower(): name for name in batch.schema.names}
-        hash_name = names.get(HASH_KEY_COLUMN.lower())
-        hash_keys = None if hash_name is None else columns.hash_keys_of_column(batch, hash_name)
-        keys = self._keys(batch, names.get(KEY_COLUMN.lower()), context.sequence)
+        hash_keys = None
+        if self._hash_key is not None and self._hash_key in batch.schema.names:
+            hash_keys = columns.hash_keys_of_column(batch, self._hash_key)
+        keys = self._keys(batch, context.sequence)
         routes = None if self._routes_of is None else self._routes_of(keys, hash_keys)
         return columns.records_block(data, keys, hash_keys, routes, aggregated=self._aggregated)
 
-    def _keys(self, batch: pa.RecordBatch, name: str | None, sequence: int) -> Any:
+    def _keys(self, batch: pa.RecordBatch, sequence: int) -> Any:
         from asyncsink_kinesis import columns
 
-        made = self._made
-        if name is not None:
+        made, name = self._made, self._key
+        if name is not None and name in batch.schema.names:
             return columns.keys_of_column(batch, name)
         if made.columns:
             return columns.joined_keys(batch, made.columns, made.delimiter, made.described)
