@@ -118,6 +118,25 @@ async def test_the_endpoint_is_awss_unless_another_is_given(given: dict[str, Any
         assert client.meta.endpoint_url == endpoint
 
 
+async def test_the_endpoint_of_a_profile(no_aws: Path) -> None:
+    (no_aws / ".aws").mkdir()
+    (no_aws / ".aws" / "config").write_text("[profile vpc]\nendpoint_url = http://vpc:1\nuse_fips_endpoint = true\n")
+    async with connect(AwsOptions(region="eu-west-1", profile="vpc"), "kinesis", max_in_flight=1) as client:
+        assert client.meta.endpoint_url == "http://vpc:1"
+        assert client.meta.config.use_fips_endpoint
+
+
+async def test_keys_of_the_options_need_no_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+    async with FaultyHttpServer(lambda _: STORED) as server:
+        async with connect(options(endpoint=server.url), "kinesis", max_in_flight=1) as client:
+            await put(client)
+        assert len(server.received) == 1
+        with pytest.raises(ConfigurationError, match=r"profile 'gone' \(of AWS_PROFILE\) is not in the shared config"):
+            async with connect(AwsOptions(region="eu-west-1", endpoint=server.url), "kinesis", max_in_flight=1):
+                raise AssertionError("there is such a profile")
+
+
 @pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_under_another_loop_than_asyncios_the_error_says_so(anyio_backend: str) -> None:
     with pytest.raises(
@@ -193,6 +212,21 @@ def test_sessions_that_look_for_credentials_trust_whom_the_options_say() -> None
     trusted: list[dict[str, Any]] = [{}, {"ca_bundle": "/etc/ca.pem"}, {"verify_tls": False}]
     found = [session_for(options(**each)).get_config_variable("ca_bundle") for each in trusted]
     assert found == [None, "/etc/ca.pem", False]
+
+
+def test_how_often_an_instance_is_asked_is_for_the_environment_and_the_profile_to_say(
+    no_aws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> tuple[int, int]:
+        session = session_for(options())
+        names = ("metadata_service_num_attempts", "metadata_service_timeout")
+        return session.get_config_variable(names[0]), session.get_config_variable(names[1])
+
+    assert found() == (3, 2)
+    (no_aws / ".aws").mkdir()
+    (no_aws / ".aws" / "config").write_text("[default]\nmetadata_service_num_attempts = 5\n")
+    monkeypatch.setenv("AWS_METADATA_SERVICE_TIMEOUT", "7")
+    assert found() == (5, 7)
 
 
 def test_sockets_are_kept_alive() -> None:

@@ -10,7 +10,8 @@ import pytest
 from asyncsink import ConfigurationError
 from asyncsink_aws import AwsOptions
 from asyncsink_aws.client import connect
-from asyncsink_aws.regions import region_of
+from asyncsink_aws.regions import region_of as region_of_session
+from asyncsink_aws.sessions import session_for
 
 pytestmark = pytest.mark.usefixtures("no_aws")
 
@@ -20,6 +21,10 @@ class OptionsWithArn(AwsOptions):
     @property
     def default_region(self) -> str | None:
         return self.region or "sa-east-1"
+
+
+def region_of(options: AwsOptions) -> str:
+    return region_of_session(options, session_for(options))
 
 
 def write_config(home: Path, text: str) -> None:
@@ -57,7 +62,7 @@ def test_a_profile_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigurationError, match="option 'profile' = 'team' is not in the shared configuration"):
         region_of(AwsOptions(profile="team"))
     monkeypatch.setenv("AWS_PROFILE", "other")
-    with pytest.raises(ConfigurationError, match=r"AWS_PROFILE names no profile: .*\(other\)"):
+    with pytest.raises(ConfigurationError, match=r"profile 'other' \(of AWS_PROFILE\) is not in the shared config"):
         region_of(AwsOptions())
 
 

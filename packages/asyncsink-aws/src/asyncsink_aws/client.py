@@ -67,8 +67,8 @@ async def connect(
 def _make(
     options: AwsOptions, service: AwsService, max_in_flight: int
 ) -> tuple[AbstractAsyncContextManager[AioBaseClient], CurrentCredentials]:
-    region = region_of(options)
     session = session_for(options)
+    region = region_of(options, session)
     if options.endpoint is None:
         check_region(session, region)
     credentials = CurrentCredentials(loader_of(options, region))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import ProfileNotFound, UnknownRegionError
+from botocore.exceptions import UnknownRegionError
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import did_you_mean
-from asyncsink_aws.sessions import session_for
 
 if TYPE_CHECKING:
     from aiobotocore.session import AioSession
@@ -19,20 +18,15 @@ if TYPE_CHECKING:
 _VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def region_of(options: AwsOptions) -> str:
-    """The region of the options or of the stream's ARN, else of the environment, else of the profile.
+def region_of(options: AwsOptions, session: AioSession) -> str:
+    """The region of the options or of the stream's ARN, else of the environment, else of the session's profile.
 
-    Reads files.
-
-    :raises ConfigurationError: none of them says, or there is no such profile
+    :raises ConfigurationError: none of them says
     """
     given = options.default_region or next((os.environ[each] for each in _VARIABLES if os.environ.get(each)), None)
     if given is not None:
         return given
-    try:
-        configured = session_for(options, profile=options.profile).get_config_variable("region")
-    except ProfileNotFound as error:
-        raise no_such_profile(options, error) from error
+    configured = session.get_config_variable("region")
     if not configured:
         raise ConfigurationError(
             "no region is given; set option 'region', such as eu-west-1, or name the stream by its ARN, or set "
@@ -57,13 +51,3 @@ def check_region(session: AioSession, region: str) -> None:
 def _regions_of(session: AioSession, partition: str) -> list[str]:
     data = session.get_component("data_loader").load_data("endpoints")
     return [region for each in data["partitions"] if each["partition"] == partition for region in each["regions"]]
-
-
-def no_such_profile(options: AwsOptions, error: ProfileNotFound) -> ConfigurationError:
-    """The error for a profile that is not in the shared configuration."""
-    if options.profile is None:
-        return ConfigurationError(f"AWS_PROFILE names no profile: {error}; correct it where tasks run")
-    return ConfigurationError(
-        f"option 'profile' = {options.profile!r} is not in the shared configuration; add it to ~/.aws/config where "
-        "tasks run, which is on every worker under Spark, or name another one"
-    )

@@ -36,6 +36,8 @@ class AwsStub:
         self.asked: list[dict[str, str]] = []
         """The requests to the token service, each with its signing key as ``by`` and its user agent as ``agent``."""
         self.issued = 0
+        self.metadata_outages = 0
+        """How many of the next requests to the metadata service of the instance fail."""
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[AwsStub]:
@@ -52,6 +54,9 @@ class AwsStub:
         if request.path.startswith(CONTAINER_PATH):
             return Reaction(body=self._issue_as_json())
         if request.path.startswith("/latest/"):
+            if self.metadata_outages > 0:
+                self.metadata_outages -= 1
+                return Reaction.refuse(503)
             return Reaction(body=self._instance(request))
         return self._sts(request)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,11 @@ SECOND = "arn:aws:iam::210987654321:role/team/reader"
 def write_profile(path: Path, profile: str, key: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"[{profile}]\naws_access_key_id = {key}\naws_secret_access_key = s3cret\n")
+
+
+def on_an_instance(stub: AwsStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", stub.url)
 
 
 async def test_keys_of_the_options_sign_with_their_token(stub: AwsStub) -> None:
@@ -55,6 +62,50 @@ async def test_a_profile_goes_before_keys_of_the_environment(
     assert await signing_key(stub, **options) == "TEAM"
 
 
+@pytest.mark.parametrize(("named", "key"), [(None, "FILE"), ("team", "TEAM")])
+async def test_the_provider_profile_takes_the_one_of_the_environment_and_no_other_keys(
+    stub: AwsStub, no_aws: Path, monkeypatch: pytest.MonkeyPatch, named: str | None, key: str
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ENV")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    if named is not None:
+        monkeypatch.setenv("AWS_PROFILE", named)
+    write_profile(no_aws / ".aws" / "credentials", named or "default", key)
+    assert await signing_key(stub, credentials_provider="profile") == key
+
+
+@pytest.mark.parametrize("given", [{}, {"role_arn": ROLE}, {"profile_path": "/nope"}])
+async def test_a_profile_without_credentials_is_said_and_the_instance_is_not_asked(
+    stub: AwsStub, no_aws: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    on_an_instance(stub, monkeypatch)
+    (no_aws / ".aws").mkdir()
+    (no_aws / ".aws" / "config").write_text("[profile team]\nregion = eu-west-1\n")
+    with pytest.raises(ConfigurationError, match=r"profile 'team' in .* has no credentials; give it an access key"):
+        await signing_key(stub, profile="team", **given)
+    assert stub.issued == 0
+
+
+async def test_a_profile_may_ask_for_the_instance(stub: AwsStub, no_aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_an_instance(stub, monkeypatch)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", stub.url)
+    (no_aws / ".aws").mkdir()
+    text = f"[profile team]\nrole_arn = {ROLE}\ncredential_source = Ec2InstanceMetadata\n"
+    (no_aws / ".aws" / "config").write_text(text)
+    assert await signing_key(stub, profile="team") == "K2"
+    assert [each["by"] for each in stub.asked] == ["K1"]
+
+
+async def test_a_profile_may_name_a_process(stub: AwsStub, no_aws: Path) -> None:
+    keys = {"Version": 1, "AccessKeyId": "OF-A-PROCESS", "SecretAccessKey": "s3cret", "SessionToken": "temporary"}
+    script = no_aws / "process.py"
+    script.write_text(f"print({json.dumps(json.dumps(keys))})")
+    (no_aws / ".aws").mkdir()
+    (no_aws / ".aws" / "config").write_text(f"[default]\ncredential_process = {sys.executable} {script}\n")
+    assert await signing_key(stub, credentials_provider="profile") == "OF-A-PROCESS"
+    assert stub.tokens == ["temporary"]
+
+
 @pytest.mark.parametrize("profile", [None, "team"])
 async def test_a_profile_of_a_file_elsewhere(stub: AwsStub, no_aws: Path, profile: str | None) -> None:
     write_profile(no_aws / "mine" / "keys", profile or "default", "MINE")
@@ -66,6 +117,30 @@ async def test_a_profile_that_is_not_there_is_said_before_anything_is_sent(stub:
     with pytest.raises(ConfigurationError, match=sentence):
         async with connect(stub.options(profile="team"), "kinesis", max_in_flight=1):
             raise AssertionError("there is such a profile")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, "option 'profilePath' = '/nope' has no profile 'default', and ~/.aws/config has none; correct the path"),
+        ({"profile": "team"}, "option 'profilePath' = '/nope' has no profile 'team', and ~/.aws/config has none"),
+        ({"role_arn": ROLE}, "option 'profilePath' = '/nope' has no profile 'default'"),
+    ],
+)
+async def test_a_path_of_no_profile_is_said_before_anything_is_sent(
+    stub: AwsStub, given: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        async with connect(stub.options(profile_path="/nope", **given), "kinesis", max_in_flight=1):
+            raise AssertionError("there is such a profile")
+    assert sentence in str(raised.value)
+
+
+async def test_a_role_is_assumed_by_keys_whatever_profile_the_environment_names(
+    stub: AwsStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+    assert await signing_key(stub, **KEYS, role_arn=ROLE, sts_endpoint=stub.url) == "K1"
 
 
 async def test_a_role_is_assumed_with_the_keys_that_are_given(stub: AwsStub) -> None:
@@ -145,10 +220,18 @@ async def test_a_container_lends_its_credentials(stub: AwsStub, monkeypatch: pyt
 
 
 async def test_an_instance_lends_its_credentials(stub: AwsStub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
-    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", stub.url)
+    on_an_instance(stub, monkeypatch)
     assert await signing_key(stub) == "K1"
     assert stub.tokens == ["token-of-K1"]
+
+
+async def test_an_instance_is_asked_again_where_it_does_not_answer(
+    stub: AwsStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_an_instance(stub, monkeypatch)
+    stub.metadata_outages = 2
+    assert await signing_key(stub) == "K1"
+    assert stub.metadata_outages == 0
 
 
 async def test_no_credentials_anywhere_are_said_when_a_request_is_to_be_signed(stub: AwsStub) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 from aiobotocore.credentials import AioCredentials, AioEnvProvider
-from botocore.exceptions import ProfileNotFound
 
 from asyncsink.errors import ConfigurationError
 from asyncsink_aws.credentials.current import Credentials, Loader
 from asyncsink_aws.credentials.custom import custom_credentials
 from asyncsink_aws.credentials.roles import assumed_role, assumed_web_identity
-from asyncsink_aws.regions import no_such_profile
+from asyncsink_aws.profiles import no_credentials_in_profile, profile_of
 from asyncsink_aws.sessions import session_for
 
 if TYPE_CHECKING:
@@ -22,13 +20,15 @@ if TYPE_CHECKING:
     from asyncsink_aws.options import AwsOptions
 
 
+_BEHIND_A_PROFILE: Final = ("ec2-credentials-file", "boto-config", "container-role", "iam-role")
+"""Where botocore goes on to look; the ``credential_source`` of a role in a profile is asked by another way."""
+
+
 def loader_of(options: AwsOptions, region: str) -> Loader:
     """What looks for the credentials that the options describe; the region is that of the token service.
 
-    :raises ConfigurationError: the profile or the import path that they name does not exist
+    :raises ConfigurationError: the import path that they name does not exist
     """
-    if options.profile is not None:
-        _configured(options, region)
     if options.provider == "custom":
         custom = custom_credentials(options.custom_credentials or "")
 
@@ -66,7 +66,7 @@ def _basic(options: AwsOptions) -> Credentials:
 
 
 async def _environment() -> Credentials:
-    found: Credentials | None = await AioEnvProvider().load() if "AWS_ACCESS_KEY_ID" in os.environ else None
+    found: Credentials | None = await AioEnvProvider().load()
     if found is None:
         raise ConfigurationError(
             "option 'credentialsProvider' = 'env_var', and AWS_ACCESS_KEY_ID is not set where tasks run, which is on "
@@ -76,21 +76,23 @@ async def _environment() -> Credentials:
 
 
 async def _chain(options: AwsOptions, region: str) -> Credentials | None:
-    """botocore's chain; with a profile without the environment."""
-    # Files are read when a session first looks into its configuration.
+    """botocore's chain; with a profile that alone.
+
+    :raises ConfigurationError: the profile has no credentials
+    """
     session = await anyio.to_thread.run_sync(_configured, options, region)
-    found: Credentials | None = await session.get_component("credential_provider").load_credentials()
+    chain = session.get_component("credential_provider")
+    is_of_profile = profile_of(options) is not None
+    for place in _BEHIND_A_PROFILE if is_of_profile else ():
+        chain.remove(place)
+    found: Credentials | None = await chain.load_credentials()
+    if found is None and is_of_profile:
+        raise no_credentials_in_profile(options)
     return found
 
 
 def _configured(options: AwsOptions, region: str) -> AioSession:
-    # As a variable of the session a profile takes precedence over keys of the environment.
-    profile = options.profile or ("default" if options.profile_path is not None else None)
-    session = session_for(options, profile=profile)
+    session = session_for(options)
     # The token service of a role that the profile names is that of the service's region.
     session.set_config_variable("region", region)
-    try:
-        session.get_scoped_config()
-    except ProfileNotFound as error:
-        raise no_such_profile(options, error) from error
     return session
