@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.credentials import ReadOnlyCredentials
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from asyncsink import ConfigurationError
 from asyncsink_aws import AwsKeys
@@ -149,6 +149,32 @@ async def test_keys_that_cannot_change_are_said_to_have_expired(stub: AwsStub) -
         await keys_around_an_expiry(stub, KEYS)
     assert stub.signed_by == ["AK", "AK", "AK"]
     assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("role", [{}, {"role_arn": ROLE}])
+async def test_keys_of_the_environment_that_have_expired_by_their_own_word(
+    stub: AwsStub, monkeypatch: pytest.MonkeyPatch, role: dict[str, str]
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ENV")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2001-01-01T00:00:00Z")
+    async with connect(stub.options(**role), "kinesis", max_in_flight=1) as client:
+        with pytest.raises(ConfigurationError, match="environment have expired, by AWS_CREDENTIAL_EXPIRATION where ta"):
+            await put(client)
+    assert stub.signed_by == stub.asked == []
+
+
+async def test_a_source_that_gives_what_has_expired_is_asked_again_for_the_next_request(
+    stub: AwsStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", stub.url + CONTAINER_PATH)
+    stub.life = timedelta(hours=-1)
+    async with connect(stub.options(), "kinesis", max_in_flight=1) as client:
+        with pytest.raises(CredentialRetrievalError, match="from container-role: what it gives has expired"):
+            await put(client)
+        stub.life = timedelta(hours=1)
+        await put(client)
+    assert stub.signed_by == ["K3"]
 
 
 async def test_short_lived_keys_are_not_asked_for_with_every_request(stub: AwsStub) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 from aiobotocore.credentials import AioCredentials
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore.credentials import EnvProvider
+from botocore.exceptions import ClientError, CredentialRetrievalError, NoCredentialsError
 
 from asyncsink.errors import ConfigurationError
 from asyncsink_aws.errors import EXPIRED
@@ -31,6 +32,27 @@ class Credentials(Protocol):
 
 Loader = Callable[[], Awaitable[Credentials | None]]
 """Looks for credentials from the beginning; None where there are none."""
+
+
+async def frozen(credentials: Credentials) -> ReadOnlyCredentials:
+    """The keys to sign with, now.
+
+    :raises ConfigurationError: those of the environment have expired, which no renewal can mend
+    :raises CredentialRetrievalError: what was found anew has expired as well
+    """
+    try:
+        return await credentials.get_frozen_credentials()
+    except RuntimeError as error:
+        # botocore's, which has no type of its own for it.
+        if "expired" not in str(error):
+            raise
+        method = getattr(credentials, "method", "asyncsink")
+        if method == EnvProvider.METHOD:
+            raise ConfigurationError(
+                "the credentials of the environment have expired, by AWS_CREDENTIAL_EXPIRATION where tasks run; give "
+                "new ones, or a profile or a role that is renewed"
+            ) from error
+        raise CredentialRetrievalError(provider=method, error_msg="what it gives has expired") from error
 
 
 class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore has no annotations
@@ -76,14 +98,14 @@ class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore h
         loaded = self._loaded
         if loaded is not None:
             try:
-                return await loaded.get_frozen_credentials()
+                return await frozen(loaded)
             except ClientError as error:
                 if error.response.get("Error", {}).get("Code") not in EXPIRED:
                     raise
                 _log.info("what credentials are asked for with has expired; looking for new ones")
                 if self._loaded is loaded:
                     self._loaded = None
-        return await (await self._look()).get_frozen_credentials()
+        return await frozen(await self._look())
 
     async def _look(self) -> Credentials:
         async with self._lock:

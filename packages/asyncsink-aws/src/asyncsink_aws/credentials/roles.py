@@ -13,14 +13,15 @@ from botocore.exceptions import CredentialRetrievalError
 
 from asyncsink.errors import ConfigurationError
 from asyncsink_aws.client_config import nested_config
+from asyncsink_aws.credentials.current import Credentials, frozen
 from asyncsink_aws.credentials.renewed import RenewedCredentials
 from asyncsink_aws.keys import AwsKeys
 from asyncsink_aws.sessions import session_for, verification, warm_up
 
 if TYPE_CHECKING:
     from aiobotocore.config import AioConfig
+    from aiobotocore.session import AioSession
 
-    from asyncsink_aws.credentials.current import Credentials
     from asyncsink_aws.options import AwsOptions
 
 SESSION_NAME: Final = "asyncsink"
@@ -64,7 +65,7 @@ def assumed_web_identity(options: AwsOptions, region: str) -> Credentials:
 
 
 async def _assume(options: AwsOptions, region: str, source: Credentials, role: str, external_id: str | None) -> AwsKeys:
-    keys = await source.get_frozen_credentials()
+    keys = await frozen(source)
     signing = {
         "aws_access_key_id": keys.access_key,
         "aws_secret_access_key": keys.secret_key,
@@ -92,6 +93,12 @@ def _request(options: AwsOptions, role: str) -> dict[str, str]:
     return {"RoleArn": role, "RoleSessionName": options.role_session_name or SESSION_NAME}
 
 
+def _session(options: AwsOptions) -> AioSession:
+    """Reads files."""
+    warm_up("sts")
+    return session_for(options)
+
+
 async def _ask(
     options: AwsOptions,
     region: str,
@@ -100,8 +107,8 @@ async def _ask(
     config: AioConfig,
     signing: Mapping[str, Any],
 ) -> AwsKeys:
-    await anyio.to_thread.run_sync(warm_up, "sts")
-    made = session_for(options).create_client(
+    session = await anyio.to_thread.run_sync(_session, options)
+    made = session.create_client(
         "sts",
         region_name=region,
         endpoint_url=options.sts_endpoint,
