@@ -8,9 +8,11 @@ ACCESS_DENIED = "AccessDeniedException"
 NO_SUCH_STREAM = "ResourceNotFoundException"
 UNREADABLE_ANSWER = "UNREADABLE_ANSWER"
 """The answer does not speak of every record: whether they are stored is unknown."""
+UNEXPECTED_SHARD = "UnexpectedShard"
+"""An aggregated record has landed where consumers drop rows of it; of a request, where nobody knows which of them."""
 
 ERRORS = aws_errors(
-    retryable={UNREADABLE_ANSWER},
+    retryable={UNREADABLE_ANSWER, UNEXPECTED_SHARD},
     # It may speak of one record, or of a request that is larger than the stream takes: halving mends the one and finds
     # the other.
     rejected={"InvalidArgumentException"},

@@ -25,10 +25,12 @@ async def put_records(
     :raises RequestError: the service refused the request, or its answer cannot be read
     :raises OSError: the outcome is unknown; so does TimeoutError
     """
+    if client.shards is not None:
+        await client.shards.catch_up()
     answer = await send(entries.block, client, options)
     result = result_of(answer, len(entries))
     if client.shards is not None:
-        await client.shards.learned({place for place in places_in(answer) if place is not None})
+        client.shards.learned(place for place in places_in(answer) if place is not None)
     return result
 
 

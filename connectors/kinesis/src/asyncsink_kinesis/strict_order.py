@@ -61,6 +61,8 @@ async def put_in_order(
     :raises RequestError: the service refused it
     :raises OSError: the outcome is unknown; so does TimeoutError
     """
+    if client.shards is not None:
+        await client.shards.catch_up()
     [entry] = entries
     numbers, key = client.sequence_numbers, entry.partition_key
     last = numbers.last(key)
@@ -75,7 +77,7 @@ async def put_in_order(
         answer = await _put(entry, None, client, options)
     numbers.learn(key, answer["SequenceNumber"])
     if client.shards is not None:
-        await client.shards.learned([answer["ShardId"]])
+        client.shards.learned([answer["ShardId"]])
     return RequestResult.OK
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import anyio
 import pytest
 
+from asyncsink.errors import RequestError
 from asyncsink.failures import Failure, FailureKind
 from asyncsink.request import RequestResult
-from asyncsink_kinesis.aggregation.answers import UNEXPECTED_SHARD, settle
+from asyncsink_kinesis.aggregation.answers import settle
 from asyncsink_kinesis.aggregation.packing import pack
 from asyncsink_kinesis.entry import KinesisEntry
+from asyncsink_kinesis.errors import ERRORS, UNEXPECTED_SHARD
+from asyncsink_kinesis.shards.hash_keys import hash_key_of
+from asyncsink_kinesis.shards.shard import Shard
 from asyncsink_kinesis.shards.shard_map import ShardMap
 
 from .kcl import consumed
@@ -64,11 +71,37 @@ async def test_after_a_merge_no_row_is_lost_or_sent_again() -> None:
     assert len(consumed(frames, PARENT[0])) == len(ROWS)
 
 
-async def test_rows_in_a_shard_that_cannot_be_found_are_sent_again() -> None:
+async def test_answers_that_come_during_a_refresh_wait_for_it() -> None:
+    asked = 0
+
+    async def list_open() -> Sequence[Shard]:
+        nonlocal asked
+        asked += 1
+        await anyio.sleep(0.05)
+        return CHILDREN
+
+    shards = ShardMap(list_open, PARENT)
+    frames = pack(ROWS, shards)
+    misplaced = {index for index, row in enumerate(ROWS) if not CHILDREN[0].holds(hash_key_of(row.partition_key))}
+    failed: list[set[int]] = []
+
+    async def answer() -> None:
+        failed.append(set((await settle(RequestResult.OK, [CHILDREN[0].id], frames, ROWS, shards)).failed))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(answer)
+    assert failed == [misplaced] * 4
+    assert asked == 1
+
+
+async def test_a_request_that_landed_in_a_shard_that_cannot_be_found_goes_again_as_a_whole() -> None:
     shards = ShardMap(listing(PARENT), PARENT)
     frames = pack(ROWS, shards)
-    result = await settle(RequestResult.OK, ["shardId-000000000007"], frames, ROWS, shards)
-    assert set(result.failed) == set(range(60))
+    with pytest.raises(RequestError, match=r"landed in shardId-000000000007, which ListShards") as caught:
+        await settle(RequestResult.OK, ["shardId-000000000007"], frames, ROWS, shards)
+    # Its rows have no attempt counted for it, and it is bounded by retry.timeout.
+    assert ERRORS.kind_of(caught.value.code) is FailureKind.RETRYABLE
 
 
 async def test_a_row_that_went_alone_belongs_wherever_it_landed() -> None:

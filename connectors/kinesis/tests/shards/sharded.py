@@ -93,6 +93,7 @@ class ShardedSink(AsyncSink[KinesisEntry, KinesisEntry, Stream]):
         return self.shards.shard_of(entry.partition_key, entry.explicit_hash_key) if self.by_shard else None
 
     async def submit_request_entries(self, entries: RequestEntries[KinesisEntry], client: Stream) -> RequestResult:
+        await self.shards.catch_up()
         result, places = await client.put(entries)
-        await self.shards.learned(places)
+        self.shards.learned(places)
         return result

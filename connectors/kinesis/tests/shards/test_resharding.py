@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 import anyio
 import pytest
@@ -22,10 +23,16 @@ def resharded(latency_s: float = 0.0) -> tuple[ShardMap, Listing]:
     return ShardMap(listing, OLD), listing
 
 
+async def hear(shards: ShardMap, named: Iterable[str]) -> None:
+    """An answer names these shards, and another request follows."""
+    shards.learned(named)
+    await shards.catch_up()
+
+
 @virtual
 async def test_an_answer_from_known_shards_asks_for_nothing() -> None:
     shards, listing = resharded()
-    await shards.learned({each.id for each in OLD})
+    await hear(shards, {each.id for each in OLD})
     assert listing.asked == 0
 
 
@@ -33,7 +40,7 @@ async def test_an_answer_from_known_shards_asks_for_nothing() -> None:
 async def test_an_unknown_shard_in_an_answer_brings_the_map_up_to_date() -> None:
     shards, listing = resharded()
     before = shards.shard_of("a")
-    await shards.learned([OLD[0].id, NEW[3].id])
+    await hear(shards, [OLD[0].id, NEW[3].id])
     assert listing.asked == 1
     assert list(shards.shards) == NEW
     assert shards.shard_of("a") in {each.id for each in NEW}
@@ -45,7 +52,7 @@ async def test_many_answers_at_once_cause_one_refresh() -> None:
     shards, listing = resharded(latency_s=1.0)
     async with anyio.create_task_group() as group:
         for each in NEW * 5:
-            group.start_soon(shards.learned, [each.id])
+            group.start_soon(hear, shards, [each.id])
     assert listing.asked == 1
 
 
@@ -53,7 +60,7 @@ async def test_many_answers_at_once_cause_one_refresh() -> None:
 async def test_who_needs_the_map_waits_for_a_refresh_that_is_under_way() -> None:
     shards, listing = resharded(latency_s=1.0)
     async with anyio.create_task_group() as group:
-        group.start_soon(shards.learned, [NEW[0].id])
+        group.start_soon(hear, shards, [NEW[0].id])
         await anyio.sleep(0.5)
         await shards.refresh()
         assert list(shards.shards) == NEW
@@ -64,7 +71,7 @@ async def test_who_needs_the_map_waits_for_a_refresh_that_is_under_way() -> None
 async def test_a_shard_that_stays_unknown_is_looked_for_no_more_than_every_ten_seconds() -> None:
     shards, listing = resharded()
     for _ in range(100):
-        await shards.learned(["shardId-000000000099"])
+        await hear(shards, ["shardId-000000000099"])
         await anyio.sleep(REFRESH_EVERY_S / 20)
     assert listing.asked == 5
 
@@ -73,12 +80,12 @@ def test_a_failing_refresh_keeps_the_map_and_says_so(caplog: pytest.LogCaptureFi
     async def main() -> None:
         shards, listing = resharded()
         listing.error = RequestError("LimitExceededException", "Rate exceeded")
-        await shards.learned([NEW[0].id])
+        await hear(shards, [NEW[0].id])
         assert list(shards.shards) == OLD
 
         listing.error = None
         await anyio.sleep(REFRESH_EVERY_S)
-        await shards.learned([NEW[0].id])
+        await hear(shards, [NEW[0].id])
         assert list(shards.shards) == NEW
 
     with caplog.at_level(logging.WARNING):
@@ -90,7 +97,7 @@ def test_a_failing_refresh_keeps_the_map_and_says_so(caplog: pytest.LogCaptureFi
 async def test_a_listing_that_hangs_is_given_up() -> None:
     shards, listing = resharded(latency_s=3600.0)
     started_s = anyio.current_time()
-    await shards.learned([NEW[0].id])
+    await hear(shards, [NEW[0].id])
     assert anyio.current_time() == pytest.approx(started_s + REFRESH_TIMEOUT_S)
     assert list(shards.shards) == OLD
     assert listing.asked == 1

@@ -60,11 +60,15 @@ async def test_a_split_while_a_writer_writes_loses_nothing_and_is_noticed() -> N
             await writer.write_many(written)
             fake.shards.split(fake.shards.open_shards[0].id)
             await writer.flush(end_of_input=True)
+            await writer.write_many(written)
+            await writer.flush(end_of_input=True)
             before = len(destination.requests)
             await writer.write_many(written)
-        after = destination.requests[before:]
-        assert len(after) == 2
-    assert stored(fake) == Counter(written * 2)
+        shard_of = {each.data: each.shard_id for each in fake.records}
+        after = [{shard_of[payload] for payload in each.payloads} for each in destination.requests[before:]]
+    assert {len(each) for each in after} == {1}
+    assert set.union(*after) == {each.id for each in fake.shards.open_shards}
+    assert stored(fake) == Counter(written * 3)
 
 
 async def test_without_it_requests_hold_records_of_all_shards() -> None:

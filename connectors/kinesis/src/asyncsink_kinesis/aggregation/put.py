@@ -23,10 +23,11 @@ async def put_frames(
 ) -> RequestResult:
     """Pack the rows of a request and send the frames; each row has the fate of its frame.
 
-    :raises RequestError: the service refused the request, or its answer cannot be read
+    :raises RequestError: the service refused the request, or what became of its rows cannot be read from the answer
     :raises OSError: the outcome is unknown; so does TimeoutError
     """
     assert client.shards is not None
+    await client.shards.catch_up()
     data, keys, hash_keys = columns_of(entries.block)
     rows: list[Any] = [*zip(data, keys, repeat(None) if hash_keys is None else hash_keys, strict=False)]
     frames = pack(rows, client.shards, max_bytes=options.aggregation_max_size_in_bytes, route=entries.route)

@@ -32,6 +32,7 @@ class ShardMap(ShardRanges):
     def __init__(self, list_open: Callable[[], Awaitable[Sequence[Shard]]], shards: Sequence[Shard]) -> None:
         self._list_open = list_open
         self._under_way: anyio.Event | None = None
+        self._is_old = False
         self._next_refresh_s = float("-inf")
         super().__init__(shards)
 
@@ -48,9 +49,16 @@ class ShardMap(ShardRanges):
         """Whether all of these are open, as far as the map knows."""
         return self._by_id.keys() >= set(shard_ids)
 
-    async def learned(self, shard_ids: Iterable[str]) -> None:
+    def learned(self, shard_ids: Iterable[str]) -> None:
         """Hear of the shards that an answer names; one that is not known to be open has come by a resharding."""
-        if self._under_way is None and not self.knows(shard_ids):
+        self._is_old = self._is_old or not self.knows(shard_ids)
+
+    async def catch_up(self) -> None:
+        """Read the map anew if an answer has named another shard, unless that is under way.
+
+        To be called ahead of a request: behind it, what is stored would wait for the listing to be acknowledged.
+        """
+        if self._is_old and self._under_way is None:
             await self.refresh()
 
     async def refresh(self) -> None:
@@ -62,6 +70,7 @@ class ShardMap(ShardRanges):
             await self._under_way.wait()
         elif anyio.current_time() >= self._next_refresh_s:
             self._next_refresh_s = anyio.current_time() + REFRESH_EVERY_S
+            self._is_old = False
             self._under_way = anyio.Event()
             try:
                 await self._read_anew()

@@ -1,4 +1,4 @@
-"""The order of keys where routes are shards, while the stream is resharded."""
+"""The sink with ``perShardLimits`` while the stream is resharded, in virtual time."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ class Service:
         self.stored: list[tuple[str, int]] = []
         """Keys and numbers of the rows, in the order of their arrival."""
         self.listed = 0
+        self.listing_s = LATENCY_S
 
     async def list_open(self) -> list[Shard]:
         self.listed += 1
-        await anyio.sleep(LATENCY_S)
+        await anyio.sleep(self.listing_s)
         return [Shard(each.id, each.first, each.last) for each in self.model.open_shards]
 
     async def put_records(self, **request: Any) -> dict[str, Any]:
@@ -92,3 +93,18 @@ def test_the_order_of_keys_outlasts_a_resharding(change: str) -> None:
         assert service.listed > 1
 
     run()
+
+
+@virtual
+async def test_no_row_that_is_stored_waits_for_a_listing_that_hangs() -> None:
+    service = Service(1)
+    sink = sink_of(service)
+    config = replace(sink.config, request_timeout_s=2.0)
+    async with sink.open(config) as writer:
+        service.listing_s = 3600.0
+        service.model.split(service.model.open_shards[0].id)
+        for start in range(0, 2_000, 500):
+            await writer.write_many(WRITTEN[start : start + 500])
+            await writer.flush(end_of_input=True)
+    assert service.listed > 1
+    assert sorted(number for _, number in service.stored) == [*range(2_000)]
