@@ -16,6 +16,16 @@ def _keys() -> tuple[str, str, str | None, float | None]:
     return rotation["key"], "s3cret", "own-token", time.time() + 3600
 
 
+def _password() -> str:
+    return "s3cret"  # tracebacks show the lines that raise
+
+
+def _ask_the_vault() -> None:
+    error = KeyError("no such entry")
+    error.add_note(_password())
+    raise error
+
+
 class Plain:
     def load(self) -> tuple[Any, ...]:
         return _keys()
@@ -38,12 +48,25 @@ class UntilADate:
 
 class Failing:
     def load(self) -> AwsKeys:
-        raise PermissionError("the vault was asked with s3cret")
+        try:
+            _ask_the_vault()
+        except KeyError as error:
+            raise PermissionError(f"the vault was asked with {_password()}") from error
 
 
 class Wrong:
     def load(self) -> AwsKeys:
-        raise TypeError("s3cret")
+        raise TypeError(_password())
+
+
+class TimedOut:
+    async def load(self) -> AwsKeys:
+        raise TimeoutError(_password())
+
+
+class NeedsSettings:
+    def __init__(self) -> None:
+        raise KeyError(_password())
 
 
 class Hanging:

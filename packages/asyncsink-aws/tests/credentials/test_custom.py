@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 
 import pytest
 from botocore.exceptions import CredentialRetrievalError
@@ -74,10 +75,28 @@ async def test_what_it_returns_is_checked_and_not_shown(name: str, sentence: str
     assert "s3cret" not in str(raised.value)
 
 
-async def test_what_it_raises_is_told_by_its_kind_alone() -> None:
-    with pytest.raises(CredentialRetrievalError, match=r"load\(\) raised PermissionError") as raised:
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("Failing", "load() raised PermissionError"),
+        ("Wrong", "load() raised TypeError"),
+        ("TimedOut", "or has timed out by itself"),
+        ("NeedsSettings", "cannot be made without arguments: KeyError"),
+    ],
+)
+async def test_what_it_raises_is_told_by_its_kind_alone(name: str, sentence: str) -> None:
+    with pytest.raises((ConfigurationError, CredentialRetrievalError)) as raised:
+        await first_key(name)
+    assert sentence in str(raised.value)
+    assert "s3cret" not in "".join(traceback.format_exception(raised.value))
+
+
+async def test_where_it_raises_is_shown() -> None:
+    with pytest.raises(CredentialRetrievalError) as raised:
         await first_key("Failing")
-    assert "s3cret" not in str(raised.value)
+    shown = "".join(traceback.format_exception(raised.value))
+    for frame in ("in _ask_the_vault", "KeyError", "in load", "PermissionError", "in _fetch"):
+        assert frame in shown
 
 
 async def test_a_bug_in_it_is_no_outage() -> None:

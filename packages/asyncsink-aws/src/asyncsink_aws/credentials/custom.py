@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
 import anyio
@@ -47,7 +48,7 @@ def _instance(path: str, found: type) -> Any:
     except Exception as error:
         raise ConfigurationError(
             f"option 'customCredentials' = {path!r} cannot be made without arguments: {type(error).__name__}"
-        ) from error
+        ) from _unsaid(error)
 
 
 async def _fetch(path: str, load: Callable[[], Any], timeout_s: float) -> AwsKeys:
@@ -57,16 +58,38 @@ async def _fetch(path: str, load: Callable[[], Any], timeout_s: float) -> AwsKey
     except TimeoutError as error:
         raise CredentialRetrievalError(
             provider=path, error_msg=f"load() has not returned within {timeout_s:g} s, or has timed out by itself"
-        ) from error
+        ) from _unsaid(error)
     except Exception as error:
-        # Not its message: it may quote what it was about.
+        # Not its message, which may quote what it was about; nor in the traceback, which Spark shows whole.
         said = f"load() raised {type(error).__name__}"
         if isinstance(error, _BUGS):
             raise ConfigurationError(
                 f"option 'customCredentials' = {path!r}: {said}; mend it where the writers run"
-            ) from error
-        raise CredentialRetrievalError(provider=path, error_msg=said) from error
+            ) from _unsaid(error)
+        raise CredentialRetrievalError(provider=path, error_msg=said) from _unsaid(error)
     return _checked(path, returned)
+
+
+def _unsaid(error: BaseException) -> BaseException:
+    """The error, to be chained to, with what led to it: types and frames, without the messages."""
+    chain = [error]
+    while (before := _before(chain[-1])) is not None and all(before is not each for each in chain):
+        chain.append(before)
+    copies = [_nameplate(each) for each in chain]
+    for copy, cause in pairwise(copies):
+        copy.__cause__ = cause
+    return copies[0]
+
+
+def _before(error: BaseException) -> BaseException | None:
+    """What a traceback shows above the error."""
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _nameplate(error: BaseException) -> BaseException:
+    kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
+    copy: BaseException = kind()
+    return copy.with_traceback(error.__traceback__)
 
 
 async def _call(load: Callable[[], Any]) -> Any:
