@@ -241,6 +241,10 @@ def test_what_is_not_there_is_refused_with_a_remedy(name: str) -> None:
         ({"proxy": "http://me:pw@proxy"}, "option 'proxy' carries a user name or a password; give them as options"),
         ({"proxy": "proxy:3128"}, "option 'proxy' = 'proxy:3128' must begin with http:// or https://"),
         ({"proxy": "http://p", "endpoint": "http://h"}, "option 'endpoint' = 'http://h' is not encrypted, and would"),
+        (
+            {"proxy": "http://p", "stsEndpoint": "http://h", "roleArn": ROLE},
+            "option 'stsEndpoint' = 'http://h' is not encrypted, and would be read and answered by 'proxy'",
+        ),
         ({"proxyUsername": "me"}, "option 'proxyUsername' is given without 'proxyPassword'"),
         ({"proxyPassword": "pw"}, "option 'proxyPassword' is given without 'proxyUsername'"),
         ({"proxyUsername": "me", "proxyPassword": "pw"}, "option 'proxyUsername' is given without 'proxy'; give it"),

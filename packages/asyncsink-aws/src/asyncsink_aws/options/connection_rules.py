@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -21,9 +22,11 @@ def check_connection(options: AwsOptions) -> None:
             f"option 'region' = {options.region!r} is no region; write for example eu-west-1, or leave it out to have "
             "that of the environment"
         )
-    endpoint = _checked_url("endpoint", options.endpoint, "https://kinesis.eu-west-1.amazonaws.com")
-    _checked_url("stsEndpoint", options.sts_endpoint, "https://sts.eu-west-1.amazonaws.com")
-    _check_proxy(options, endpoint)
+    endpoints = {
+        "endpoint": _checked_url("endpoint", options.endpoint, "https://kinesis.eu-west-1.amazonaws.com"),
+        "stsEndpoint": _checked_url("stsEndpoint", options.sts_endpoint, "https://sts.eu-west-1.amazonaws.com"),
+    }
+    _check_proxy(options, endpoints)
     _check_tls(options)
     for name, given in (("fips", options.fips), ("dualStack", options.dual_stack)):
         if given and options.endpoint is not None:
@@ -67,7 +70,7 @@ def _checked_url(name: str, url: str | None, example: str) -> SplitResult | None
     return parts
 
 
-def _check_proxy(options: AwsOptions, endpoint: SplitResult | None) -> None:
+def _check_proxy(options: AwsOptions, endpoints: Mapping[str, SplitResult | None]) -> None:
     _checked_url("proxy", options.proxy, "http://proxy.example.com:3128")
     name, password = options.proxy_username, options.proxy_password
     if (name is None) != (password is None):
@@ -77,11 +80,12 @@ def _check_proxy(options: AwsOptions, endpoint: SplitResult | None) -> None:
         if name is not None:
             raise ConfigurationError("option 'proxyUsername' is given without 'proxy'; give it, or leave both out")
         return
-    if endpoint is not None and endpoint.scheme.lower() == "http":
-        raise ConfigurationError(
-            f"option 'endpoint' = {options.endpoint!r} is not encrypted, and would be read and answered by 'proxy' = "
-            f"{options.proxy!r}; use https, or leave the proxy out"
-        )
+    for place, url in endpoints.items():
+        if url is not None and url.scheme.lower() == "http":
+            raise ConfigurationError(
+                f"option {place!r} = {url.geturl()!r} is not encrypted, and would be read and answered by 'proxy' = "
+                f"{options.proxy!r}; use https, or leave the proxy out"
+            )
 
 
 def _check_tls(options: AwsOptions) -> None:
