@@ -24,7 +24,7 @@ class OptionsWithArn(AwsOptions):
 
 
 def region_of(options: AwsOptions) -> str:
-    return region_of_session(options, session_for(options))
+    return region_of_session(options, session_for(options)).name
 
 
 def write_config(home: Path, text: str) -> None:
@@ -68,13 +68,64 @@ def test_a_profile_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("region", "sentence"),
+    ("given", "variables", "sentence"),
     [
-        ("eu-west1", r"'region' = 'eu-west1' is no region of AWS; did you mean 'eu-west-\d'\?"),
-        ("moon", "'region' = 'moon' is no region of AWS; write for example eu-west-1"),
+        ({"region": "eu-west1"}, {}, r"option 'region' = 'eu-west1' is no region of AWS; did you mean 'eu-west-\d'\?"),
+        ({"region": "moon"}, {}, "option 'region' = 'moon' is no region of AWS; write for example eu-west-1"),
+        ({}, {"AWS_REGION": "eu-west1"}, "^AWS_REGION = 'eu-west1' is no region of AWS"),
+        ({}, {"AWS_DEFAULT_REGION": "eu-west1"}, "^AWS_DEFAULT_REGION = 'eu-west1' is no region of AWS"),
+        ({}, {}, "^region of profile 'default' = 'mars' is no region of AWS"),
+        ({"profile": "team"}, {}, "^region of profile 'team' = 'venus' is no region of AWS"),
+        (
+            {"region": "moon"},
+            {"AWS_ENDPOINT_URL": "http://localhost:1", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
+            "option 'region' = 'moon' is no region of AWS",
+        ),
     ],
 )
-async def test_a_region_that_aws_cannot_have_is_refused(region: str, sentence: str) -> None:
+async def test_a_region_that_aws_cannot_have_is_refused(
+    no_aws: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, str],
+    variables: dict[str, str],
+    sentence: str,
+) -> None:
+    write_config(no_aws, "[default]\nregion = mars\n[profile team]\nregion = venus\n")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError, match=sentence):
-        async with connect(AwsOptions(region=region), "kinesis", max_in_flight=1):
+        async with connect(AwsOptions.from_options(given), "kinesis", max_in_flight=1):
             raise AssertionError("there is a client")
+
+
+@pytest.mark.anyio
+async def test_a_region_of_an_arn_is_named_as_such() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class OnTheMoon(AwsOptions):
+        @property
+        def default_region(self) -> str | None:
+            return "moon"
+
+    with pytest.raises(ConfigurationError, match=r"^the region of the stream's ARN = 'moon' is no region of AWS"):
+        async with connect(OnTheMoon(), "kinesis", max_in_flight=1):
+            raise AssertionError("there is a client")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("variable", "config"),
+    [
+        ("AWS_ENDPOINT_URL", ""),
+        ("AWS_ENDPOINT_URL_KINESIS", ""),
+        (None, "[default]\nendpoint_url = http://localhost:4566\n"),
+        (None, "[default]\nservices = local\n[services local]\nkinesis =\n  endpoint_url = http://localhost:4566\n"),
+    ],
+)
+async def test_a_region_need_not_be_awss_where_another_endpoint_is_configured(
+    no_aws: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None, config: str
+) -> None:
+    write_config(no_aws, config)
+    if variable is not None:
+        monkeypatch.setenv(variable, "http://localhost:4566")
+    async with connect(AwsOptions(region="local"), "kinesis", max_in_flight=1) as client:
+        assert client.meta.endpoint_url == "http://localhost:4566"

@@ -16,7 +16,7 @@ from asyncsink.errors import ConfigurationError
 from asyncsink_aws.arn import AwsService
 from asyncsink_aws.client_config import client_config
 from asyncsink_aws.credentials import CurrentCredentials, loader_of, renew_when_expired
-from asyncsink_aws.regions import check_region, region_of
+from asyncsink_aws.regions import check_region, has_configured_endpoint, region_of
 from asyncsink_aws.sessions import session_for, verification, warm_up
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def _make(
 ) -> tuple[AbstractAsyncContextManager[AioBaseClient], CurrentCredentials]:
     session = session_for(options)
     region = region_of(options, session)
-    if options.endpoint is None:
+    if options.endpoint is None and not has_configured_endpoint(session, service):
         check_region(session, region)
-    credentials = CurrentCredentials(loader_of(options, region))
+    credentials = CurrentCredentials(loader_of(options, region.name))
     session.register_component("credential_provider", _Given(credentials))
     made: Any = session.create_client(
         service,
-        region_name=region,
+        region_name=region.name,
         endpoint_url=options.endpoint,
         verify=verification(options),
         config=client_config(options, max_in_flight=max_in_flight),
