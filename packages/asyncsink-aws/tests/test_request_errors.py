@@ -174,20 +174,33 @@ def test_a_token_service_whose_answer_helps_says_what_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
+    ("error", "expected", "kind"),
     [
-        (boto.NoCredentialsError(), errors.NO_CREDENTIALS),
-        (boto.PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY"), errors.NO_CREDENTIALS),
-        (boto.UnauthorizedSSOTokenError(), errors.CREDENTIALS_REFUSED),
-        (boto.CredentialRetrievalError(provider="custom", error_msg="down"), errors.CREDENTIALS_UNAVAILABLE),
-        (boto.MetadataRetrievalError(error_msg="timed out"), errors.CREDENTIALS_UNAVAILABLE),
-        (boto.EndpointResolutionError(msg="Invalid Configuration"), errors.INVALID_REQUEST),
+        (boto.NoCredentialsError(), errors.NO_CREDENTIALS, FailureKind.FATAL),
+        (
+            boto.PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY"),
+            errors.NO_CREDENTIALS,
+            FailureKind.FATAL,
+        ),
+        (boto.UnauthorizedSSOTokenError(), errors.CREDENTIALS_REFUSED, FailureKind.FATAL),
+        (
+            boto.CredentialRetrievalError(provider="custom", error_msg="down"),
+            errors.CREDENTIALS_UNAVAILABLE,
+            FailureKind.RETRYABLE,
+        ),
+        (
+            boto.MetadataRetrievalError(error_msg="timed out"),
+            errors.CREDENTIALS_UNAVAILABLE,
+            FailureKind.RETRYABLE,
+        ),
+        (boto.EndpointResolutionError(msg="Invalid Configuration"), errors.INVALID_REQUEST, FailureKind.FATAL),
     ],
 )
-def test_a_request_that_cannot_be_made_has_a_code_of_its_own(error: boto.BotoCoreError, expected: str) -> None:
+def test_a_request_that_cannot_be_made_has_a_code_of_its_own(
+    error: boto.BotoCoreError, expected: str, kind: FailureKind
+) -> None:
     made = request_error(error)
-    assert made.code == expected
-    assert COMMON.kind_of(made.code) in (FailureKind.FATAL, FailureKind.RETRYABLE)
+    assert (made.code, COMMON.kind_of(made.code)) == (expected, kind)
 
 
 def test_a_certificate_that_is_not_trusted_is_fatal() -> None:
