@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,7 @@ import pyarrow as pa
 import pytest
 
 from asyncsink import Column, Schema, WriteContext, WriterInitContext
-from asyncsink.context import InitContext
 from asyncsink_kinesis import KinesisEntry, KinesisSink
-from asyncsink_kinesis.client import KinesisClient, opened
 from asyncsink_testing import Fault
 from asyncsink_testing.aws import KinesisDestination, KinesisFake, ShardModel
 
@@ -28,17 +25,8 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-class PlainSink(KinesisSink):
-    """Has botocore build every request and parse every answer."""
-
-    def connect(self, context: InitContext) -> AbstractAsyncContextManager[KinesisClient]:
-        return opened(self.options, self.config, ready_bodies=False)
-
-
-def sink_for(
-    destination: KinesisDestination, kind: type[KinesisSink] = KinesisSink, options: dict[str, str] | None = None
-) -> KinesisSink:
-    return kind.from_options(
+def sink_for(destination: KinesisDestination, **options: str) -> KinesisSink:
+    return KinesisSink.from_options(
         {
             "streamName": destination.fake.name,
             "region": destination.fake.region,
@@ -48,7 +36,7 @@ def sink_for(
             "maxBatchSize": "10",
             "retry.initialBackoff": "1ms",
             "retry.maxBackoff": "10ms",
-            **(options or {}),
+            **options,
         }
     )
 
@@ -66,20 +54,20 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [KinesisSink, PlainSink])
-async def test_data_key_and_hash_key_arrive_as_they_were_written(kind: type[KinesisSink]) -> None:
+@pytest.mark.parametrize("ready", ["true", "false"], ids=["ready bodies", "botocore's"])
+async def test_data_key_and_hash_key_arrive_as_they_were_written(ready: str) -> None:
     async with KinesisDestination.opened() as destination:
-        async with sink_for(destination, kind).open() as writer:
+        async with sink_for(destination, readyBodies=ready).open() as writer:
             await writer.write_many(ROWS)
         assert stored(destination.fake) == ROWS
 
 
-@pytest.mark.parametrize("kind", [KinesisSink, PlainSink])
-async def test_records_that_fail_by_index_go_again_and_no_other(kind: type[KinesisSink]) -> None:
+@pytest.mark.parametrize("ready", ["true", "false"], ids=["ready bodies", "botocore's"])
+async def test_records_that_fail_by_index_go_again_and_no_other(ready: str) -> None:
     async with KinesisDestination.opened() as destination:
         destination.script([Fault.PARTLY_THROTTLED, Fault.PARTLY_FAILED, Fault.PARTLY_THROTTLED])
         rows = [KinesisEntry(str(number).encode(), f"key-{number}") for number in range(95)]
-        async with sink_for(destination, kind).open() as writer:
+        async with sink_for(destination, readyBodies=ready).open() as writer:
             await writer.write_many(rows)
         assert Counter(stored(destination.fake)) == Counter(rows)
         assert len(destination.requests) > 10
@@ -102,7 +90,7 @@ async def test_an_arrow_batch_arrives_as_its_rows_do() -> None:
 
 async def test_rows_become_json_with_a_key_of_their_columns() -> None:
     async with KinesisDestination.opened() as destination:
-        async with sink_for(destination, options={"partitionKey": "user,day"}).open() as writer:
+        async with sink_for(destination, partitionKey="user,day").open() as writer:
             await writer.write({"user": "ann", "day": 7, "n": None})
         [entry] = stored(destination.fake)
     assert (json.loads(entry.data), entry.partition_key) == ({"user": "ann", "day": 7}, "ann|7")
@@ -122,7 +110,7 @@ async def test_the_order_of_a_key_is_kept_through_failures() -> None:
     rows = [KinesisEntry(str(number).encode(), f"key-{number % 7}") for number in range(100)]
     async with KinesisDestination.opened() as destination:
         destination.script([Fault.PARTLY_FAILED, Fault.THROTTLED, Fault.PARTLY_THROTTLED, Fault.REFUSED] * 5)
-        async with sink_for(destination, options={"ordering": "key"}).open() as writer:
+        async with sink_for(destination, ordering="key").open() as writer:
             await writer.write_many(rows)
         found = stored(destination.fake)
     for key in {each.partition_key for each in rows}:
@@ -134,7 +122,7 @@ async def test_the_order_of_a_key_is_kept_through_failures() -> None:
 async def test_a_snapshot_brings_back_what_was_not_sent() -> None:
     async with KinesisDestination.opened() as destination:
         destination.script([], then=Fault.THROTTLED)
-        sink = sink_for(destination, options={"maxTimeInBuffer": "1h"})
+        sink = sink_for(destination, maxTimeInBuffer="1h")
         writer = sink.open()
         async with writer:
             await writer.write_many(ROWS)
@@ -154,7 +142,7 @@ async def test_a_hot_shard_is_throttled_and_nothing_is_lost() -> None:
     fake = KinesisFake(shards=ShardModel(4, 2_000, 1_000_000))
     rows = [KinesisEntry(str(number).encode(), "hot" if number % 2 else f"key-{number}") for number in range(4_000)]
     async with KinesisDestination.opened(fake) as destination:
-        sink = sink_for(destination, options={"maxBatchSize": "500"})
+        sink = sink_for(destination, maxBatchSize="500")
         async with sink.open(replace(sink.config, max_in_flight_requests=8)) as writer:
             await writer.write_many(rows)
     assert Counter(stored(fake)) == Counter(rows)

@@ -28,32 +28,25 @@ class KinesisClient:
     :ivar aws: the client of aiobotocore
     :ivar stream: what the stream told when the client was made
     :ivar shards: its shards and their ranges of hash keys, where `per_shard_limits` or `aggregation` ask for them
-    :ivar ready_bodies: whether requests go past botocore's serializer and parser
     :ivar sequence_numbers: the last of each key, for ``ordering=strict``
     """
 
     aws: AioBaseClient
     stream: StreamDescription
     shards: ShardMap | None = None
-    ready_bodies: bool = True
     sequence_numbers: SequenceNumbers = field(default_factory=SequenceNumbers)
 
 
 @asynccontextmanager
-async def opened(
-    options: KinesisOptions, config: AsyncSinkWriterConfig, *, ready_bodies: bool = True
-) -> AsyncIterator[KinesisClient]:
-    """A client of the stream that `options` name, once it can be written to; raises as :func:`describe` does.
-
-    :param ready_bodies: False has botocore build every request and parse every answer
-    """
+async def opened(options: KinesisOptions, config: AsyncSinkWriterConfig) -> AsyncIterator[KinesisClient]:
+    """A client of the stream that `options` name, once it can be written to; raises as :func:`describe` does."""
     decode = decode_places if options.by_shard else decode_answer
     async with connect(
         options,
         "kinesis",
         max_in_flight=config.max_in_flight_requests,
-        ready_bodies=decode if ready_bodies else None,
+        ready_bodies=decode if options.ready_bodies else None,
     ) as aws:
         stream = await describe(aws, options, config.retry.timeout_s)
         shards = await read_shards(aws, options, config.retry.timeout_s) if options.by_shard else None
-        yield KinesisClient(aws, stream, shards, ready_bodies)
+        yield KinesisClient(aws, stream, shards)

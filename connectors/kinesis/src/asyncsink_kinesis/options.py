@@ -14,6 +14,8 @@ from asyncsink_aws.options import AwsOptions
 
 RANDOM, FIXED = "random", "fixed"
 """Values of `partition_key` that name no columns."""
+AGGREGATED_BYTES = 51_200
+"""Of an aggregated record at most, by default: Amazon's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +70,7 @@ class KinesisOptions(AwsOptions):
         "Limits of the writer count rows then, and each shard is limited by itself.",
     )
     aggregation_max_size_in_bytes: int = option(
-        51_200,
+        AGGREGATED_BYTES,
         name="aggregationMaxSize",
         unit="bytes",
         doc="Bytes of an aggregated record; a row that is larger goes as a record of its own.",
@@ -78,6 +80,11 @@ class KinesisOptions(AwsOptions):
         False,
         doc="Send the records of a key one after the other, each bound to the one before it by its sequence number; "
         "ordering=strict says the same.",
+    )
+    ready_bodies: bool = option(
+        True,
+        doc="Whether the bodies of requests are built at once; false leaves them to botocore, which costs several "
+        "times as much.",
     )
 
     @classmethod
@@ -116,6 +123,11 @@ class KinesisOptions(AwsOptions):
     def by_shard(self) -> bool:
         """Whether a request goes to one shard alone, as the limits of each and aggregated records need it."""
         return self.per_shard_limits or self.aggregation == "kpl"
+
+    @cached_property
+    def frame_size_in_bytes(self) -> int | None:
+        """The most that a record of many rows may have; None where each row is a record of its own."""
+        return self.aggregation_max_size_in_bytes if self.aggregation == "kpl" else None
 
     @cached_property
     def stream(self) -> StreamName:

@@ -59,11 +59,11 @@ class SinkInMemory(KinesisSink):
     async def connect(self, context: InitContext) -> AsyncIterator[KinesisClient]:
         shards = await ShardMap.read(self.service.list_open)
         aws: Any = self.service
-        yield KinesisClient(aws, StreamDescription(), shards, ready_bodies=False)
+        yield KinesisClient(aws, StreamDescription(), shards)
 
 
 def sink_of(service: Service) -> SinkInMemory:
-    sink = SinkInMemory(stream_name="rows", per_shard_limits=True)
+    sink = SinkInMemory(stream_name="rows", per_shard_limits=True, ready_bodies=False)
     sink.service = service
     return sink
 
