@@ -41,18 +41,18 @@ _KEY_TYPES = (
 
 
 def records_block(
-    data: Any, keys: Any, hash_keys: Any | None, routes: Any = None, *, aggregated: bool = False
+    data: Any, keys: Any, hash_keys: Any | None, routes: Any = None, *, frame_bytes: int | None = None
 ) -> ArrowBlock[KinesisEntry]:
     """A block of records, measured as the service does: payload and partition key.
 
     :param routes: of the records, as :class:`~asyncsink.arrow.ArrowBlock` takes them
-    :param aggregated: measure what they cost as rows of an aggregated record
+    :param frame_bytes: measure what they cost in an aggregated record of at most so many bytes
     """
     columns = [data, keys] if hash_keys is None else [data, keys, hash_keys]
     batch = pa.RecordBatch.from_arrays(columns, names=list(_NAMES[: len(columns)]))
     sizes: npt.NDArray[np.int64] = np.add(_lengths(data), _lengths(keys), dtype=np.int64)
-    if aggregated:
-        sizes += _tags(data, hash_keys)
+    if frame_bytes is not None:
+        sizes += np.where(sizes > frame_bytes, 0, _tags(data, hash_keys))
     return ArrowBlock(batch, entry_of, sizes, ColumnKeys(keys), routes)
 
 

@@ -44,7 +44,7 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
     """
 
     def __init__(self, schema: Schema | None, options: KinesisOptions, routes_of: RoutesOf | None = None) -> None:
-        self._routes_of, self._aggregated = routes_of, options.aggregation == "kpl"
+        self._routes_of, self._frame_bytes = routes_of, options.frame_size_in_bytes
         self._key = _named(schema, KEY_COLUMN)
         self._hash_key = _named(schema, HASH_KEY_COLUMN)
         self._made = KeyMaker(options.partition_key, _key_columns(schema, options), options.partition_key_delimiter)
@@ -87,7 +87,7 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
             hash_keys = columns.hash_keys_of_column(batch, self._hash_key)
         keys = self._keys(batch, context.sequence)
         routes = None if self._routes_of is None else self._routes_of(keys, hash_keys)
-        return columns.records_block(data, keys, hash_keys, routes, aggregated=self._aggregated)
+        return columns.records_block(data, keys, hash_keys, routes, frame_bytes=self._frame_bytes)
 
     def _keys(self, batch: pa.RecordBatch, sequence: int) -> Any:
         from asyncsink_kinesis import columns

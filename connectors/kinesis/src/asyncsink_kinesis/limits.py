@@ -7,7 +7,7 @@ from functools import partial
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import ConfigurationError
 from asyncsink_aws.service_limits import check_at_most
-from asyncsink_kinesis.aggregation.sizes import MAX_ROW_BYTES, least_frame_bytes
+from asyncsink_kinesis.aggregation.sizes import MAX_KEY_BYTES, MAX_ROW_BYTES, least_frame_bytes
 from asyncsink_kinesis.entry import MAX_RECORDS, MAX_REQUEST_BYTES
 from asyncsink_kinesis.options import KinesisOptions
 
@@ -36,10 +36,12 @@ def _check_aggregation(options: KinesisOptions, config: AsyncSinkWriterConfig) -
             f"max_batch_size_in_bytes (option maxBatchSizeInBytes) = {config.max_batch_size_in_bytes}; raise the "
             f"former to {least} or lower the latter"
         )
-    if given > config.max_record_size_in_bytes:
+    most = config.max_record_size_in_bytes - MAX_KEY_BYTES
+    if given > most:
         raise ConfigurationError(
             f"option 'aggregationMaxSize' = {given} exceeds max_record_size_in_bytes (option maxRecordSizeInBytes) = "
-            f"{config.max_record_size_in_bytes}, the limit of every record; lower the former"
+            f"{config.max_record_size_in_bytes}, the limit of every record, with the up to {MAX_KEY_BYTES} bytes of "
+            f"its partition key; lower the former to {most}"
         )
 
 

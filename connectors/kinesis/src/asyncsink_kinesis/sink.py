@@ -99,7 +99,10 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
         return {name: value for name, value in self.__dict__.items() if name not in ("_shards", "_stream_limit")}
 
     def max_record_size_in_bytes(self, config: AsyncSinkWriterConfig) -> int:
-        """The limit of the configuration; where that is the default, the stream's own, if a request can hold it."""
+        """The limit of the configuration; where that is the default, the stream's own, if a request can hold it.
+
+        Whether somebody has set it to what is the default anyway is not to be seen.
+        """
         given, told = config.max_record_size_in_bytes, self._stream_limit
         if told is None or given != self.defaults.max_record_size_in_bytes:
             return given
@@ -109,11 +112,14 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
         return KinesisConverter(schema, self.options, self.routes_of if self.has_routes else None)
 
     def size_in_bytes(self, entry: KinesisEntry) -> int:
-        return size_in_frame(entry) if self.options.aggregation == "kpl" else size_in_bytes(entry)
+        limit = self.options.frame_size_in_bytes
+        return size_in_bytes(entry) if limit is None else size_in_frame(entry, limit)
 
     def sizes(self, entries: Sequence[KinesisEntry]) -> Sequence[int]:
-        size_of = size_in_frame if self.options.aggregation == "kpl" else size_in_bytes
-        return [size_of(entry) for entry in entries]
+        limit = self.options.frame_size_in_bytes
+        if limit is None:
+            return [size_in_bytes(entry) for entry in entries]
+        return [size_in_frame(entry, limit) for entry in entries]
 
     def key_of(self, entry: KinesisEntry) -> Hashable:
         return entry.partition_key

@@ -7,9 +7,10 @@ from random import Random
 import pytest
 
 from asyncsink_kinesis.aggregation.frame import Row
-from asyncsink_kinesis.aggregation.packing import DEFAULT_MAX_BYTES, Frame, pack
-from asyncsink_kinesis.aggregation.sizes import MAX_KEY_BYTES, MAX_ROW_BYTES, least_frame_bytes, row_size
+from asyncsink_kinesis.aggregation.packing import Frame, pack
+from asyncsink_kinesis.aggregation.sizes import MAX_KEY_BYTES, MAX_ROW_BYTES, least_frame_bytes, size_in_frame
 from asyncsink_kinesis.entry import MAX_RECORDS, MAX_REQUEST_BYTES, KinesisEntry
+from asyncsink_kinesis.options import AGGREGATED_BYTES
 from asyncsink_kinesis.shards.hash_keys import explicit_hash_key
 from asyncsink_kinesis.shards.shard_map import ShardMap
 
@@ -71,8 +72,8 @@ def test_a_frame_has_the_partition_key_of_its_first_row() -> None:
 def test_no_frame_is_larger_than_the_limit_and_all_but_the_last_are_nearly_full() -> None:
     frames = pack(some_rows(5000), shard_map(1))
     sizes = [len(each.data) for each in frames]
-    assert max(sizes) <= DEFAULT_MAX_BYTES
-    assert min(sizes[:-1]) > DEFAULT_MAX_BYTES - 200
+    assert max(sizes) <= AGGREGATED_BYTES
+    assert min(sizes[:-1]) > AGGREGATED_BYTES - 200
 
 
 def test_a_row_that_is_alone_stays_an_ordinary_record() -> None:
@@ -110,11 +111,20 @@ def test_rows_of_a_shard_that_is_closed_go_to_those_that_are_open() -> None:
         assert {shards.shard_of(rows[index].partition_key) for index in frame.rows} == {frame.shard}
 
 
-@pytest.mark.parametrize("size", [10, 1000, 30_000])
-def test_a_full_request_needs_no_more_than_500_records_and_10_mib(size: int) -> None:
-    limit = least_frame_bytes(MAX_ROW_BYTES)
-    longest = "ж" * (MAX_KEY_BYTES // 4)
-    count = MAX_ROW_BYTES // row_size(size, len(longest.encode()))
-    frames = pack([KinesisEntry(b"x" * size, longest)] * count, shard_map(1), max_bytes=limit)
+LEAST = least_frame_bytes(MAX_ROW_BYTES)
+
+
+@pytest.mark.parametrize("key", ["a", "ж" * (MAX_KEY_BYTES // 4)], ids=["short key", "longest key"])
+@pytest.mark.parametrize("size", [10, 1000, LEAST // 2 - 1100, LEAST // 2 - 20, LEAST // 2, LEAST // 2 + 1, LEAST])
+def test_a_full_request_needs_no_more_than_500_records_and_10_mib(size: int, key: str) -> None:
+    row = KinesisEntry(b"x" * size, key)
+    count = MAX_ROW_BYTES // size_in_frame(row, LEAST)
+    frames = pack([row] * count, shard_map(1), max_bytes=LEAST)
     assert len(frames) <= MAX_RECORDS
     assert sum(len(each.data) + len(each.partition_key.encode()) for each in frames) <= MAX_REQUEST_BYTES
+
+
+def test_the_smallest_frames_that_are_allowed_make_nearly_500_records() -> None:
+    row = KinesisEntry(b"x" * (LEAST // 2), "a")
+    count = MAX_ROW_BYTES // size_in_frame(row, LEAST)
+    assert len(pack([row] * count, shard_map(1), max_bytes=LEAST)) > MAX_RECORDS - 10

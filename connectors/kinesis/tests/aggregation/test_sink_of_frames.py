@@ -11,7 +11,15 @@ import anyio
 import pyarrow as pa
 import pytest
 
-from asyncsink import Column, ConfigurationError, RetryPolicy, Schema, WriteContext, WriterInitContext
+from asyncsink import (
+    Column,
+    ConfigurationError,
+    OversizedEntryError,
+    RetryPolicy,
+    Schema,
+    WriteContext,
+    WriterInitContext,
+)
 from asyncsink_kinesis import KinesisEntry, KinesisSink
 from asyncsink_kinesis.aggregation.packing import Frame
 from asyncsink_kinesis.shards.limits import AGGREGATED
@@ -99,6 +107,16 @@ async def test_every_row_is_read_back_from_few_records(explicit: bool) -> None:
     assert len(fake.records) < 40
 
 
+async def test_a_row_that_goes_alone_may_be_as_large_as_a_record() -> None:
+    largest = [KinesisEntry(b"x" * (2**20 - 10), "k" * 10), KinesisEntry(b"x" * (2**20 - 10), "k" * 10, "7")]
+    async with KinesisDestination.opened() as destination, sink_at(destination).open() as writer:
+        await writer.write_many(largest)
+        await writer.flush(end_of_input=True)
+        assert read(destination.fake) == as_read(largest)
+        with pytest.raises(OversizedEntryError):
+            await writer.write(KinesisEntry(b"x" * (2**20 - 9), "k" * 10))
+
+
 async def test_a_frame_that_fails_fails_each_of_its_rows_and_no_other() -> None:
     fake, written = KinesisFake(), some_entries(2_000)
     async with KinesisDestination.opened(fake) as destination:
@@ -160,6 +178,7 @@ def test_a_request_of_more_rows_than_records_is_legal_with_it_alone() -> None:
     [
         ({"aggregationMaxSize": "1000"}, "'aggregationMaxSize' = 1000 would make more than 500 records.*raise the"),
         ({"aggregationMaxSize": "2mb"}, "'aggregationMaxSize' = 2097152 exceeds.*maxRecordSizeInBytes"),
+        ({"aggregationMaxSize": "1mb"}, "up to 1024 bytes of its partition key; lower the former to 1047552"),
         ({"maxBatchSizeInBytes": "10mb"}, "maxBatchSizeInBytes.*is more than Kinesis takes, 9961472 bytes"),
         ({"strictOrdering": "true"}, "exclude each other"),
     ],
@@ -171,11 +190,11 @@ def test_what_cannot_be_is_refused_with_its_remedy(given: dict[str, str], told: 
 
 def test_the_rows_of_a_batch_are_measured_as_their_entries() -> None:
     sink = KinesisSink(stream_name="rows", aggregation="kpl")
-    sizes = [0, 1, 127, 128, 15_999, 16_000, 70_000]
+    sizes = [0, 1, 127, 128, 15_999, 16_000, 51_199, 51_200, 70_000]
     columns = {
         "data": pa.array([b"x" * size for size in sizes], pa.binary()),
-        "partitionKey": ["a", "ключ", "b", "c", "d", "e", "f"],
-        "explicitHashKey": pa.array([None, "0", "12", None, None, "5", None], pa.string()),
+        "partitionKey": ["a", "ключ", "b", "c", "d", "e", "f", "g", "h"],
+        "explicitHashKey": pa.array([None, "0", "12", None, None, "5", "6", "7", None], pa.string()),
     }
     schema = Schema(tuple(Column(name, "binary" if name == "data" else "string") for name in columns))
     made = sink.converter(schema)

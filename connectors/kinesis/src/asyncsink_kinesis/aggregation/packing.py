@@ -6,11 +6,9 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from asyncsink_kinesis.aggregation.frame import OpenFrame, Row
+from asyncsink_kinesis.options import AGGREGATED_BYTES
 from asyncsink_kinesis.shards.shard import Shard
 from asyncsink_kinesis.shards.shard_map import ShardMap
-
-DEFAULT_MAX_BYTES = 51_200
-"""Amazon's own default for a frame."""
 
 
 class Frame(NamedTuple):
@@ -28,7 +26,7 @@ class Frame(NamedTuple):
 
 
 def pack(
-    entries: Sequence[Row], shards: ShardMap, *, max_bytes: int = DEFAULT_MAX_BYTES, route: Hashable | None = None
+    entries: Sequence[Row], shards: ShardMap, *, max_bytes: int = AGGREGATED_BYTES, route: Hashable | None = None
 ) -> list[Frame]:
     """The rows of a request as records of at most `max_bytes`, in the order of their first rows.
 

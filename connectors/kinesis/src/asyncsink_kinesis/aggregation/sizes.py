@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncsink.config import MiB
 from asyncsink_kinesis.aggregation.frame import FRAME_BYTES
-from asyncsink_kinesis.entry import MAX_RECORDS, KinesisEntry
+from asyncsink_kinesis.entry import MAX_RECORDS, KinesisEntry, size_in_bytes
 
 MAX_KEY_BYTES = 4 * 256
 """Bytes of the longest partition key, which a frame has beside its data."""
@@ -30,10 +30,11 @@ def row_size(data: int, key: int, explicit: int = 0) -> int:
     return data + key + tags + (explicit + HASH_TAGS if explicit else 0)
 
 
-def size_in_frame(entry: KinesisEntry) -> int:
-    """:func:`row_size` of an entry."""
-    data, key, explicit = entry
-    return row_size(len(data), len(key) if key.isascii() else len(key.encode()), len(explicit or ""))
+def size_in_frame(entry: KinesisEntry, limit: int) -> int:
+    """:func:`row_size` of an entry; as the service counts it where it is too large for a frame of `limit` bytes."""
+    data, _, explicit = entry
+    alone = size_in_bytes(entry)
+    return alone if alone > limit else row_size(len(data), alone - len(data), len(explicit or ""))
 
 
 def least_frame_bytes(max_batch_size_in_bytes: int) -> int:
