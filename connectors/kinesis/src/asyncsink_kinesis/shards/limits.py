@@ -15,10 +15,18 @@ RECORDS_PER_S: Final = 1_000
 BYTES_PER_S: Final = 1_000_000
 
 PER_SHARD: Final = RateLimit.fixed(records=RECORDS_PER_S, size_in_bytes=BYTES_PER_S)
-"""Of each shard, as each has a scope of its own; under Spark the tasks divide it (``rateLimit.writers``)."""
+"""Of each shard, as each has a scope of its own.
+
+Writers divide it only if they are told how many they are: by ``rateLimit.writers``, or under Spark by what a ledger has
+kept of the batch before.
+"""
 
 AGGREGATED: Final = RateLimit.fixed(size_in_bytes=BYTES_PER_S)
-"""The same where many rows share a record: a shard's bytes are used up long before its records are."""
+"""The same where many rows share a record: a shard's bytes are used up long before its records are.
+
+They are spent as :func:`~asyncsink_kinesis.aggregation.sizes.row_size` counts them, so that less than a shard takes is
+used where keys repeat: how many rows of a record share a key is not known before the limit has let them go.
+"""
 
 
 def per_shard(defaults: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
