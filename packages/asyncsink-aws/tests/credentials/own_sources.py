@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from asyncsink_aws import AwsKeys
 
@@ -20,7 +20,7 @@ def _password() -> str:
     return "s3cret"  # tracebacks show the lines that raise
 
 
-def _ask_the_vault() -> None:
+def _ask_the_vault() -> NoReturn:
     error = KeyError("no such entry")
     error.add_note(_password())
     raise error

@@ -161,7 +161,7 @@ async def test_keys_of_the_environment_that_have_expired_by_their_own_word(
     async with connect(stub.options(**role), "kinesis", max_in_flight=1) as client:
         with pytest.raises(ConfigurationError, match="environment have expired, by AWS_CREDENTIAL_EXPIRATION where ta"):
             await put(client)
-    assert stub.signed_by == stub.asked == []
+    assert (stub.signed_by, stub.asked) == ([], [])
 
 
 async def test_a_source_that_gives_what_has_expired_is_asked_again_for_the_next_request(

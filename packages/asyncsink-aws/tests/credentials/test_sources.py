@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import CredentialRetrievalError, NoCredentialsError
 
 from asyncsink import ConfigurationError
 from asyncsink_aws.client import connect
@@ -180,6 +181,38 @@ async def test_a_web_identity_becomes_a_role_without_a_signature(stub: AwsStub, 
     assert wanted.items() <= asked.items()
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"), [("nope", "No such file or directory"), ("", "Is a directory"), ("a/b", "Not a directory")]
+)
+async def test_a_token_that_cannot_be_read_from_the_first_is_a_mistake(
+    stub: AwsStub, no_aws: Path, name: str, reason: str
+) -> None:
+    (no_aws / "a").touch()
+    options = {"web_identity_token_file": str(no_aws / name), "role_arn": ROLE, "sts_endpoint": stub.url}
+    with pytest.raises(ConfigurationError, match=rf"option 'webIdentityTokenFile' = '.*' cannot be read: {reason}; it"):
+        await signing_key(stub, **options)
+
+
+async def test_a_variable_that_names_no_token_is_named(stub: AwsStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/nope")
+    with pytest.raises(ConfigurationError, match=r"^AWS_WEB_IDENTITY_TOKEN_FILE = '/nope' cannot be read"):
+        await signing_key(stub, credentials_provider="web_identity_token", role_arn=ROLE)
+
+
+async def test_a_token_that_was_there_is_an_outage(stub: AwsStub, no_aws: Path) -> None:
+    (no_aws / "token").write_text("jwt-1")
+    stub.life = timedelta()
+    options = {"web_identity_token_file": str(no_aws / "token"), "role_arn": ROLE, "sts_endpoint": stub.url}
+    async with connect(stub.options(**options), "kinesis", max_in_flight=1) as client:
+        await put(client)
+        (no_aws / "token").unlink()
+        with pytest.raises(CredentialRetrievalError, match="token' cannot be read: No such file or directory"):
+            await put(client)
+        (no_aws / "token").write_text("jwt-2")
+        await put(client)
+    assert [each["WebIdentityToken"] for each in stub.asked] == ["jwt-1", "jwt-2"]
+
+
 async def test_a_web_identity_may_be_followed_by_roles(stub: AwsStub, no_aws: Path) -> None:
     (no_aws / "token").write_text("jwt-1")
     options = {"web_identity_token_file": str(no_aws / "token"), "role_arn": f"{ROLE},{SECOND}"}
@@ -190,14 +223,14 @@ async def test_a_web_identity_may_be_followed_by_roles(stub: AwsStub, no_aws: Pa
 async def test_token_and_role_of_the_environment(stub: AwsStub, no_aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (no_aws / "token").write_text("jwt-1")
     monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(no_aws / "token"))
-    with pytest.raises(ConfigurationError, match="finds no a role: give 'roleArn', or set AWS_ROLE_ARN"):
+    with pytest.raises(ConfigurationError, match="finds no role: give 'roleArn', or set AWS_ROLE_ARN"):
         await signing_key(stub, credentials_provider="web_identity_token")
     monkeypatch.setenv("AWS_ROLE_ARN", ROLE)
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", stub.url)
     assert await signing_key(stub, credentials_provider="web_identity_token") == "K1"
     assert await signing_key(stub) == "K2", "the chain of AWS' clients finds them, too"
     monkeypatch.delenv("AWS_WEB_IDENTITY_TOKEN_FILE")
-    with pytest.raises(ConfigurationError, match="or set AWS_WEB_IDENTITY_TOKEN_FILE where tasks run"):
+    with pytest.raises(ConfigurationError, match="finds no token: give 'webIdentityTokenFile', or set AWS_WEB_ID"):
         await signing_key(stub, credentials_provider="web_identity_token")
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SESSION_NAME: Final = "asyncsink"
 
+_MISTAKES: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
 
 def assumed_role(options: AwsOptions, region: str, source: Credentials, roles: Sequence[str]) -> Credentials:
     """Credentials of the last of `roles`, each assumed with the one before, the first one with `source`.
@@ -51,16 +53,17 @@ def assumed_web_identity(options: AwsOptions, region: str) -> Credentials:
     roles = options.roles or tuple(filter(None, [os.environ.get("AWS_ROLE_ARN")]))
     if not path or not roles:
         missing = (
-            "a role: give 'roleArn', or set AWS_ROLE_ARN"
+            "role: give 'roleArn', or set AWS_ROLE_ARN"
             if path
-            else ("a token: give 'webIdentityTokenFile', or set AWS_WEB_IDENTITY_TOKEN_FILE")
+            else "token: give 'webIdentityTokenFile', or set AWS_WEB_IDENTITY_TOKEN_FILE"
         )
         raise ConfigurationError(
             f"option 'credentialsProvider' = 'web_identity_token' finds no {missing} where tasks run"
         )
-    first = RenewedCredentials(
-        partial(_assume_with_token, options, region, path, roles[0]), f"web identity as {roles[0]}"
-    )
+    given = options.web_identity_token_file is not None
+    file = _TokenFile(path, "option 'webIdentityTokenFile'" if given else "AWS_WEB_IDENTITY_TOKEN_FILE")
+    fetch = partial(_assume_with_token, options, region, file, roles[0])
+    first = RenewedCredentials(fetch, f"web identity as {roles[0]}")
     return assumed_role(options, region, first, roles[1:])
 
 
@@ -77,15 +80,33 @@ async def _assume(options: AwsOptions, region: str, source: Credentials, role: s
     return await _ask(options, region, "assume_role", request, nested_config(options), signing)
 
 
-async def _assume_with_token(options: AwsOptions, region: str, path: str, role: str) -> AwsKeys:
-    try:
-        token = (await anyio.Path(path).read_text()).strip()
-    except OSError as error:
-        raise CredentialRetrievalError(
-            provider=f"web identity as {role}",
-            error_msg=f"the token's file {path!r} cannot be read: {error.strerror}; it must be there where tasks run",
-        ) from error
-    request = {**_request(options, role), "WebIdentityToken": token}
+class _TokenFile:
+    """The file of a web identity's token, which others replace from time to time."""
+
+    def __init__(self, path: str, named_by: str) -> None:
+        self._path = path
+        self._named_by = named_by
+        self._was_read = False
+
+    async def read(self) -> str:
+        """The token that it holds now.
+
+        :raises ConfigurationError: it has never been there, or to be read by this process
+        :raises CredentialRetrievalError: it cannot be read at present
+        """
+        try:
+            token = (await anyio.Path(self._path).read_text()).strip()
+        except OSError as error:
+            said = f"{self._path!r} cannot be read: {error.strerror}; it must be there where tasks run"
+            if isinstance(error, _MISTAKES) and not self._was_read:
+                raise ConfigurationError(f"{self._named_by} = {said}") from error
+            raise CredentialRetrievalError(provider="web identity", error_msg=f"the token's file {said}") from error
+        self._was_read = True
+        return token
+
+
+async def _assume_with_token(options: AwsOptions, region: str, file: _TokenFile, role: str) -> AwsKeys:
+    request = {**_request(options, role), "WebIdentityToken": await file.read()}
     return await _ask(options, region, "assume_role_with_web_identity", request, nested_config(options, UNSIGNED), {})
 
 
