@@ -67,8 +67,7 @@ def _where(service: str, options: AwsOptions) -> str:
     if options.endpoint is not None:
         # Without what may stand before or after the host: an endpoint can carry a password.
         return f"{named} at {_host(options.endpoint)}"
-    region = getattr(options, "default_region", None) or options.region
-    return f"{named} in {region or 'the region of the environment'}"
+    return f"{named} in {options.default_region or 'the region of the environment'}"
 
 
 def _host(url: str) -> str:
@@ -141,7 +140,10 @@ def _raise_for(error: BotoCoreError, call: str) -> NoReturn:
         raise TimeoutError(f"{call}: no answer in time. {_sentence(error)}") from error
     for kinds, judge in _judges():
         if isinstance(error, kinds):
-            raise judge(error, call) from error
+            made = judge(error, call)
+            if made is error:
+                break
+            raise made from error
     raise error
 
 

@@ -40,9 +40,7 @@ class AwsOptions(ConnectorOptions):
         doc="Address of the service in place of AWS' own, as for VPC endpoints and emulators: http or https.",
         aliases=["aws.endpoint", "awsEndpoint", "kinesis.endpointUrl", "endpoint_url"],
     )
-    credentials_provider: Literal[
-        "auto", "basic", "env_var", "profile", "assume_role", "web_identity_token", "custom"
-    ] = option(
+    credentials_provider: Provider = option(  # noqa: RUF009 - ruff does not see that the alias is of strings
         "auto",
         doc="Where credentials come from: basic, from accessKeyId and secretAccessKey; env_var; profile; assume_role; "
         "web_identity_token; custom. auto takes the one whose options are given, else the chain of AWS' own clients: "
@@ -166,7 +164,7 @@ class AwsOptions(ConnectorOptions):
 
     @classmethod
     def translated(cls, options: Mapping[str, str]) -> Mapping[str, str]:
-        return translated(options)
+        return translated(options, cls.describe())
 
     def __post_init__(self) -> None:
         check_connection(self)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.options import folded
+from asyncsink.options import OptionInfo, folded
 
 _OWN_CODE: Final = (
     "classes of Java cannot be loaded; give customCredentials=package.module:Class, a class in Python with a method "
@@ -46,13 +46,6 @@ _ROLE_PROVIDERS: Final = frozenset(
 )
 _PROXY_ADDRESS, _PROXY_PORT = map(folded, ("kinesis.sink.proxyAddress", "kinesis.sink.proxyPort"))
 
-# By option that others become: what else it is called.
-_SPELLINGS: Final = {
-    "caBundle": frozenset(map(folded, ("caBundle", "tls.ca_file"))),
-    "proxy": frozenset(map(folded, ("proxy", "proxy.https", "proxyUrl"))),
-    "verifyTls": frozenset(map(folded, ("verifyTls", "tls.verify_certificate"))),
-}
-
 
 class _Said(NamedTuple):
     """One option under a foreign name: the key as it was written, our option's name and its value."""
@@ -62,9 +55,10 @@ class _Said(NamedTuple):
     value: str
 
 
-def translated(options: Mapping[str, str]) -> dict[str, str]:
+def translated(options: Mapping[str, str], declared: Iterable[OptionInfo]) -> dict[str, str]:
     """The options with those turned into ours whose values change, too.
 
+    :param declared: the options there are, with their aliases
     :raises ConfigurationError: a value has no counterpart here, or contradicts another option; names the option and the
         remedy
     """
@@ -87,15 +81,16 @@ def translated(options: Mapping[str, str]) -> dict[str, str]:
             own[key] = text
     if proxy:
         said.append(_proxy(proxy))
+    spellings = {each.name: {*map(folded, (each.name, *each.aliases))} for each in declared} if said else {}
     for each in said:
-        _add(own, each)
+        _add(own, each, spellings[each.name])
     return own
 
 
-def _add(own: dict[str, str], said: _Said) -> None:
+def _add(own: dict[str, str], said: _Said, spellings: Collection[str]) -> None:
     """:raises ConfigurationError: the option is given by another name with another value; shows neither"""
     for key, text in own.items():
-        if folded(key) in _SPELLINGS[said.name]:
+        if folded(key) in spellings:
             if text.strip().lower() != said.value.lower():
                 raise ConfigurationError(f"options {key!r} and {said.key!r} contradict each other; give one of them")
             return
