@@ -80,7 +80,8 @@ class AwsOptions(ConnectorOptions):
     )
     profile: str | None = option(
         None,
-        doc="Profile of the shared configuration where tasks run. Before a role it is the one that assumes it.",
+        doc="Profile of the shared configuration where tasks run; with credentialsProvider=profile by default that of "
+        "AWS_PROFILE, else default. Before a role it is the one that assumes it.",
         aliases=[
             *_flink("profile.name"),
             *_flink("role.provider.profile.name"),
