@@ -114,3 +114,25 @@ def test_many_rows_are_slices_of_their_batch() -> None:
     batch = pa.RecordBatch.from_pylist([{"id": number} for number in range(6)])
     payloads = Payloads(schema(id="bigint"), NAMES)
     assert [json.loads(each)["id"] for each in payloads.many(batch.slice(2, 3))] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("of", "rows"),
+    [
+        (schema(data="string"), pa.record_batch({"data": ["a", "b", ""]})),
+        (schema(data="binary"), pa.record_batch({"data": [b"\xff", b"", b"x"]})),
+        (schema(id="bigint", name="string"), pa.record_batch({"id": [1, 2, 3], "name": ["a", None, '"']})),
+    ],
+)
+def test_many_rows_are_a_column_too(of: Schema, rows: pa.RecordBatch) -> None:
+    payloads = Payloads(of, NAMES)
+    for batch in (rows, rows.slice(1, 2), rows.slice(3)):
+        column = payloads.column_of(batch)
+        assert isinstance(column, pa.LargeBinaryArray)
+        assert column.to_pylist() == payloads.many(batch)
+        assert not column.null_count
+
+
+def test_a_null_payload_makes_no_column() -> None:
+    with pytest.raises(ValueError, match="column 'data' of row 1 of 2 is null, so there is nothing to send"):
+        Payloads(schema(data="string"), NAMES).column_of(pa.record_batch({"data": ["a", None]}))

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from asyncsink.arrow.json_rows import payload_column, rows_as_json
+from asyncsink.arrow.json_rows import json_column, payload_column, rows_as_json
 from asyncsink.json_text import encode_row
 
 MOMENT = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -48,6 +48,7 @@ BATCH = pa.RecordBatch.from_pydict({name: column for name, column in COLUMNS.ite
 def test_a_batch_gives_the_json_of_its_rows(batch: pa.RecordBatch) -> None:
     found = rows_as_json(batch)
     assert found == [encode_row(row) for row in batch.to_pylist()]
+    assert json_column(batch).equals(pa.array(found, pa.large_binary()))
     assert all(b"\n" not in line for line in found)
     for line in found:
         json.loads(line)

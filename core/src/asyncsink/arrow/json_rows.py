@@ -24,7 +24,12 @@ _SPECIAL = r'["\\\x00-\x1f]'
 
 
 def rows_as_json(batch: pa.RecordBatch) -> list[bytes]:
-    """Each row as one line of JSON in UTF-8, its null fields left out.
+    """Each row as one line of JSON in UTF-8, its null fields left out; raises as :func:`json_column` does."""
+    return json_column(batch).to_pylist()  # type: ignore[no-any-return]
+
+
+def json_column(batch: pa.RecordBatch) -> Any:
+    """The lines of :func:`rows_as_json` as a large_binary column without nulls.
 
     :raises TypeError: a column's type has no form in JSON
     :raises ValueError: a value is none of its type; names column and row
@@ -34,7 +39,7 @@ def rows_as_json(batch: pa.RecordBatch) -> list[bytes]:
         rows = _object(plain.schema.names, plain.columns, plain.num_rows)
     except ValueError as error:
         raise _located(plain, error) from error
-    return rows.cast(pa.large_binary()).to_pylist()  # type: ignore[no-any-return]
+    return rows.cast(pa.large_binary())
 
 
 def payload_column(batch: pa.RecordBatch, column: str) -> Any:
