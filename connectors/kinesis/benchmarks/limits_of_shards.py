@@ -1,7 +1,7 @@
 """What the strategies make of a stream whose keys are uneven, in virtual time: the table of the README.
 
-Run ``python connectors/kinesis/benchmarks/limits_of_shards.py``; it takes a minute or two, and prints the same each time.
-Four shards, one of which gets twice as many records as each other, hold 2 500 records a second. The writers always have
+Run ``python connectors/kinesis/benchmarks/limits_of_shards.py``; it takes half a minute, and prints the same each time.
+Four shards, one of which gets twice as many records as each other, take 2 500 records a second. The writers always have
 more to send, and know nothing of one another, as those of Spark's tasks.
 """
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from asyncsink.arrow import ArrowBlock, normalise
-from asyncsink.arrow.json_rows import payload_column, valid_text
+from asyncsink.arrow.json_rows import valid_text
 from asyncsink_kinesis.aggregation.sizes import HASH_TAGS, LARGE_TAGS, SMALL, SMALL_TAGS
 from asyncsink_kinesis.entry import KinesisEntry
 from asyncsink_kinesis.partition_keys import (
@@ -93,22 +93,6 @@ class ColumnKeys(Sequence[str]):
         return self._texts[index]
 
 
-def payloads_of_column(batch: pa.RecordBatch, name: str) -> Any:
-    """The payloads in a string or binary column, as bytes; strings in valid UTF-8.
-
-    :raises ValueError: one is null; names column and row
-    """
-    values = payload_column(batch, name)
-    if values.null_count:
-        raise _null(name, values, "a record has nothing else to carry: filter such rows out")
-    return values
-
-
-def payloads_of(values: Sequence[bytes]) -> Any:
-    """Ready payloads as a column."""
-    return pa.array(values, pa.large_binary())
-
-
 def random_keys(prefix: str, first: int, count: int) -> Any:
     """``<prefix><sequence>`` of `count` rows, the first of which has the sequence `first`."""
     sequences = pa.array(np.arange(first, first + count)).cast(_TEXT)
@@ -157,7 +141,10 @@ def _text(batch: pa.RecordBatch, name: str) -> Any:
         raise ValueError(missing_error(name))
     values = normalise(batch).column(name)
     if values.null_count:
-        raise _null(name, values, "the partition key is made of it: fill it in")
+        row = _first(values.is_null())
+        raise ValueError(
+            f"column {name!r} is null in row {row} of {len(values)}; the partition key is made of it: fill it in"
+        )
     if not any(matches(values.type) for matches in _KEY_TYPES):
         raise TypeError(key_type_error(f"column {name!r}", str(values.type)))
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
@@ -173,10 +160,6 @@ def _checked(keys: Any, described: str) -> Any:
     if (row := _first(wrong)) is not None:
         raise ValueError(f"{key_length_error(described, lengths[row].as_py())} (row {row} of {len(keys)})")
     return keys
-
-
-def _null(name: str, values: Any, why: str) -> ValueError:
-    return ValueError(f"column {name!r} is null in row {_first(values.is_null())} of {len(values)}; {why}")
 
 
 def _first(wrong: Any) -> int | None:

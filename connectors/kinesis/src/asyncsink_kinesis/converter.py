@@ -78,10 +78,7 @@ class KinesisConverter(ElementConverter[Any, KinesisEntry]):
         """Convert all rows of an Arrow batch at once; raises as :meth:`apply` does, for the batch as a whole."""
         from asyncsink_kinesis import columns
 
-        if self._payloads.column is None:
-            data = columns.payloads_of(self._payloads.many(batch))
-        else:
-            data = columns.payloads_of_column(batch, self._payloads.column)
+        data = self._payloads.column_of(batch)
         hash_keys = None
         if self._hash_key is not None and self._hash_key in batch.schema.names:
             hash_keys = columns.hash_keys_of_column(batch, self._hash_key)
