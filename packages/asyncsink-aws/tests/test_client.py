@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import anyio
 import pytest
 import trustme
 from anyio.streams.tls import TLSListener, TLSStream
+from botocore import configloader
 from botocore.exceptions import ClientError, ProxyConnectionError, SSLError
 
 from asyncsink import ConfigurationError
@@ -124,6 +126,22 @@ async def test_the_endpoint_of_a_profile(no_aws: Path) -> None:
     async with connect(AwsOptions(region="eu-west-1", profile="vpc"), "kinesis", max_in_flight=1) as client:
         assert client.meta.endpoint_url == "http://vpc:1"
         assert client.meta.config.use_fips_endpoint
+
+
+async def test_the_shared_configuration_is_read_beside_the_loop(no_aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (no_aws / ".aws").mkdir()
+    (no_aws / ".aws" / "config").write_text("[profile team]\nregion = eu-west-1\n")
+    threads: list[threading.Thread] = []
+    parse = configloader.raw_config_parse
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        threads.append(threading.current_thread())
+        return parse(*arguments, **options)
+
+    monkeypatch.setattr(configloader, "raw_config_parse", noted)
+    async with connect(AwsOptions(profile="team"), "kinesis", max_in_flight=1):
+        assert threads
+    assert threading.current_thread() not in threads
 
 
 async def test_keys_of_the_options_need_no_profile(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,14 +163,21 @@ def test_a_service_may_ask_to_be_left_alone(headers: dict[str, str], seconds: fl
     ],
 )
 def test_a_refusal_by_the_token_service_is_about_credentials(code: str, status: int, expected: str) -> None:
-    made = request_error(refused(code, "User is not allowed", status, operation="AssumeRole"))
+    options = AwsOptions(region="eu-west-1", profile="team")
+    made = mapped(refused(code, "User is not allowed", status, operation="AssumeRole"), options)
+    assert isinstance(made, RequestError)
     assert made.code == expected
     assert f"AssumeRole for PutRecords of kinesis in eu-west-1 failed with {code}" in str(made)
 
 
-def test_a_token_service_whose_answer_helps_says_what_does() -> None:
-    made = request_error(refused("ExpiredToken", "The token has expired", 403, operation="AssumeRole"))
-    assert str(made).endswith("New credentials are looked for; those given as options are never renewed.")
+def test_a_token_that_has_expired_is_fatal_where_it_was_given_as_an_option() -> None:
+    error = refused("ExpiredToken", "The token has expired", 403, operation="AssumeRole")
+    given = mapped(error)
+    found = mapped(error, AwsOptions(region="eu-west-1", profile="team"))
+    assert isinstance(given, RequestError)
+    assert isinstance(found, RequestError)
+    assert (given.code, found.code) == (errors.CREDENTIALS_REFUSED, errors.CREDENTIALS_UNAVAILABLE)
+    assert str(found).endswith("New credentials are looked for; those given as options are never renewed.")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,8 @@ def as_request_error(service: str, operation: str, options: AwsOptions) -> Itera
     try:
         yield
     except ClientError as error:
-        raise _refusal(error, call, operation) from _without_token(error)
+        can_change = options.access_key_id is None
+        raise _refusal(error, call, operation, can_change) from _without_token(error)
     except BotoCoreError as error:
         _raise_for(error, call)
 
@@ -74,8 +75,11 @@ def _host(url: str) -> str:
     return url.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 
-def _refusal(error: ClientError, call: str, operation: str) -> RequestError:
-    """The error for an answer of the service, or of the one that was asked for credentials on the way to it."""
+def _refusal(error: ClientError, call: str, operation: str, can_change: bool) -> RequestError:
+    """The error for an answer of the service, or of the one that was asked for credentials on the way to it.
+
+    :param can_change: whether the credentials come from where others may replace them
+    """
     response: Mapping[str, Any] = error.response
     metadata = response.get("ResponseMetadata", {})
     said, status = response.get("Error", {}), metadata.get("HTTPStatusCode")
@@ -83,7 +87,7 @@ def _refusal(error: ClientError, call: str, operation: str) -> RequestError:
     hint = HINTS.get(code)
     text = _masked(str(said.get("Message") or response.get("message") or "")).strip()[:_MOST_CHARACTERS]
     if error.operation_name != operation:
-        call, code = f"{error.operation_name} for {call}", _credentials_code(code)
+        call, code = f"{error.operation_name} for {call}", _credentials_code(code, can_change)
     parts = [f"{call} failed"]
     if told and code not in told:
         parts.append(f" with {told}")
@@ -108,11 +112,13 @@ def _masked(said: str) -> str:
     return _TOKEN.sub(r"\1***", _CANONICAL.sub("", said))
 
 
-def _credentials_code(code: str) -> str:
+def _credentials_code(code: str, can_change: bool) -> str:
     """What a refusal by STS or SSO means for the request that could not be signed."""
     kind = COMMON.kind_of(code)
     # What has expired may be rotated a little later, and is read again for the next try; a clock stays wrong.
-    if code in EXPIRED or code == "IDPCommunicationError" or kind is FailureKind.THROTTLED:
+    if code in EXPIRED:
+        return CREDENTIALS_UNAVAILABLE if can_change else CREDENTIALS_REFUSED
+    if code == "IDPCommunicationError" or kind is FailureKind.THROTTLED:
         return CREDENTIALS_UNAVAILABLE
     return CREDENTIALS_UNAVAILABLE if kind is FailureKind.RETRYABLE and code not in HINTS else CREDENTIALS_REFUSED
 
