@@ -106,6 +106,8 @@ def test_requests_hold_one_record_and_keep_the_order_of_keys() -> None:
     [
         ({"maxBatchSize": "2"}, "maxBatchSize.* = 2 contradicts ordering=strict"),
         ({"strictOrdering": "true", "ordering": "none"}, "ordering = 'none' contradicts strictOrdering"),
+        ({"strictOrdering": "false"}, "'strictOrdering' = 'false' contradicts 'ordering' = 'strict'; drop one"),
+        ({"strict_ordering": "False"}, "'strict_ordering' = 'False' contradicts"),
     ],
 )
 def test_what_contradicts_it_is_refused(given: dict[str, str], told: str) -> None:

@@ -94,9 +94,11 @@ class KinesisOptions(AwsOptions):
         :raises ConfigurationError: a value cannot be read
         """
         own: dict[str, str] = {}
-        for key, value in super().translated(options).items():
+        given = super().translated(options)
+        for key, value in given.items():
             name, said = folded(key), value.strip().lower()
             if name == "ordering" and said == "strict":
+                _check_not_denied(given)
                 own |= {key: "key", "strictOrdering": "true"}
             elif name == folded("kinesis.sink.aggregationEnabled"):
                 own["aggregation"] = _aggregation(key, said)
@@ -163,6 +165,13 @@ class KinesisOptions(AwsOptions):
                 f"option 'partitionKey' = {self.partition_key!r} must be random, fixed, or names of columns separated "
                 "by commas"
             )
+
+
+def _check_not_denied(options: Mapping[str, str]) -> None:
+    """Refuse ``ordering=strict`` beside an option that says the opposite."""
+    for key, value in options.items():
+        if folded(key) == "strictordering" and value.strip().lower() == "false":
+            raise ConfigurationError(f"option {key!r} = {value!r} contradicts 'ordering' = 'strict'; drop one of them")
 
 
 def _aggregation(key: str, said: str) -> str:
