@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections import Counter
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from aws_kinesis_agg.deaggregator import iter_deaggregate_records
 
 from asyncsink_kinesis import KinesisEntry, KinesisSink
 from asyncsink_testing.aws import AwsUnavailable, KinesisLocal, MotoServer
+from asyncsink_testing.aws.shards import hash_key_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.aws_service, pytest.mark.timeout(180)]
 
@@ -21,7 +21,10 @@ MODES: dict[str, dict[str, Any]] = {
     "aggregation": {"aggregation": "kpl"},
     "strict": {"strict_ordering": True},
 }
-ROWS = [KinesisEntry(f"row {index}".encode(), f"key-{index % 40}") for index in range(400)]
+ROWS = [
+    KinesisEntry(f"row {index}".encode(), f"key-{index % 40}", None if index % 4 else str(index * 2**128 // 400 + 7))
+    for index in range(400)
+]
 
 
 @pytest.fixture
@@ -38,19 +41,34 @@ def service(request: pytest.FixtureRequest) -> Iterator[Any]:
         pytest.skip(str(reason))
 
 
-def read(service: Any, stream: str) -> Counter[tuple[bytes, str]]:
-    """What Amazon's de-aggregator makes of all records; of those that are no frames the records themselves."""
-    found: Counter[tuple[bytes, str]] = Counter()
+def read(service: Any, stream: str) -> set[KinesisEntry]:
+    """What Amazon's de-aggregator makes of all records; of those that are no frames the records themselves.
+
+    The service does not tell the hash key of a record that is no frame; its shard must be the one that has it.
+    """
+    given = {row.data: row for row in ROWS}
+    ranges = {each["ShardId"]: each["HashKeyRange"] for each in shards(service, stream)}
+    found = set()
     for each in service.records(stream):
         record = {"Data": each.data, "PartitionKey": each.partition_key, "SequenceNumber": each.sequence_number}
         for row in iter_deaggregate_records([record | {"ApproximateArrivalTimestamp": 0}], data_format="Boto3"):
-            found[_payload(row["kinesis"]), row["kinesis"]["partitionKey"]] += 1
+            held = row["kinesis"]
+            if held.get("aggregated"):
+                found.add(KinesisEntry(b64decode(held["data"]), held["partitionKey"], held["explicitHashKey"] or None))
+                continue
+            hash_key = given[each.data].explicit_hash_key
+            assert lies_in(ranges[each.shard_id], hash_key_of(each.partition_key, hash_key)), each
+            found.add(KinesisEntry(each.data, each.partition_key, hash_key))
     return found
 
 
-def _payload(row: dict[str, Any]) -> bytes:
-    data: bytes = row["data"] if row.get("aggregated") else b64encode(row["data"])
-    return data
+def shards(service: Any, stream: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = service.client.list_shards(StreamName=stream)["Shards"]
+    return found
+
+
+def lies_in(keys: dict[str, str], hash_key: int) -> bool:
+    return int(keys["StartingHashKey"]) <= hash_key <= int(keys["EndingHashKey"])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -69,9 +87,9 @@ async def test_every_row_is_read_back_though_the_stream_is_split(service: Any, m
     async with sink.open(config) as writer:
         await writer.write_many(ROWS[:200])
         await writer.flush(end_of_input=True)
-        shard = service.client.list_shards(StreamName=mode)["Shards"][0]
+        shard = shards(service, mode)[0]
         middle = str(int(shard["HashKeyRange"]["EndingHashKey"]) // 2)
         service.client.split_shard(StreamName=mode, ShardToSplit=shard["ShardId"], NewStartingHashKey=middle)
         service.client.get_waiter("stream_exists").wait(StreamName=mode)
         await writer.write_many(ROWS[200:])
-    assert set(read(service, mode)) == {(b64encode(each.data), each.partition_key) for each in ROWS}
+    assert read(service, mode) == set(ROWS)
