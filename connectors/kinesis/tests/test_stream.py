@@ -66,9 +66,9 @@ async def client_of(fake: KinesisFake, **options: Any) -> AsyncIterator[KinesisC
             yield client
 
 
-async def test_the_stream_tells_its_mode_its_shards_and_the_limit_of_its_records() -> None:
+async def test_the_stream_tells_the_limit_of_its_records() -> None:
     async with client_of(KinesisFake(max_record_bytes=2048 * KIB)) as client:
-        assert client.stream == StreamDescription(2 * MIB, "PROVISIONED", 1)
+        assert client.stream == StreamDescription(2 * MIB)
 
 
 async def test_records_may_be_as_large_as_the_stream_says() -> None:
@@ -127,7 +127,7 @@ async def test_a_stream_that_is_being_made_is_waited_for() -> None:
         sink = sink_for(destination)
         async with opened(sink.options, sink.config) as client:
             found = await describe(client.aws, sink.options, 5.0, poll_s=0.001)
-    assert found.open_shards == 1
+    assert found.max_record_size_in_bytes == destination.fake.max_record_bytes
     assert fake.asked == 5
 
 

@@ -23,14 +23,9 @@ POLL_S = 1.0
 
 
 class StreamDescription(NamedTuple):
-    """What DescribeStreamSummary says; None where it does not say, or was not allowed to.
-
-    :ivar mode: ``PROVISIONED`` or ``ON_DEMAND``
-    """
+    """What DescribeStreamSummary says; None where it does not say, or was not allowed to."""
 
     max_record_size_in_bytes: int | None = None
-    mode: str | None = None
-    open_shards: int | None = None
 
 
 async def describe(
@@ -91,8 +86,4 @@ def _named(client: AioBaseClient, options: KinesisOptions) -> str:
 
 def _description(summary: Mapping[str, Any]) -> StreamDescription:
     limit_in_kib = summary.get("MaxRecordSizeInKiB")
-    return StreamDescription(
-        max_record_size_in_bytes=None if limit_in_kib is None else int(limit_in_kib) * 1024,
-        mode=(summary.get("StreamModeDetails") or {}).get("StreamMode"),
-        open_shards=summary.get("OpenShardCount"),
-    )
+    return StreamDescription(None if limit_in_kib is None else int(limit_in_kib) * 1024)
