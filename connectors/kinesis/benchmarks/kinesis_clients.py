@@ -97,7 +97,7 @@ def our_writer(url: str, sent: Material, batches: int) -> Took:
             async def feed(count: int) -> None:
                 for _ in range(count):
                     await writer.write_batch(sent.batch)
-                await writer.flush()
+                await writer.flush(end_of_input=True)
 
             return await timed(feed, batches)
 
