@@ -1,4 +1,4 @@
-"""The sink with ``perShardLimits`` while the stream is resharded, in virtual time."""
+"""The sink with limits of each shard while the stream is resharded, in virtual time."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
 
+from asyncsink import RetryPolicy
 from asyncsink.context import InitContext
 from asyncsink_kinesis import KinesisEntry, KinesisSink
 from asyncsink_kinesis.client import KinesisClient
@@ -31,8 +32,8 @@ class Service:
 
     def __init__(self, shards: int) -> None:
         self.model = ShardModel(shards, None, None)
-        self.stored: list[tuple[str, int]] = []
-        """Keys and numbers of the rows, in the order of their arrival."""
+        self.stored: list[tuple[str, bytes]] = []
+        """Keys and payloads, in the order of their arrival."""
         self.listed = 0
         self.listing_s = LATENCY_S
 
@@ -44,8 +45,9 @@ class Service:
     async def put_records(self, **request: Any) -> dict[str, Any]:
         await anyio.sleep(LATENCY_S)
         records = request["Records"]
-        self.stored += [(each["PartitionKey"], int(each["Data"])) for each in records]
-        told = [{"ShardId": self.model.shard_of(hash_key_of(each["PartitionKey"])).id} for each in records]
+        self.stored += [(each["PartitionKey"], each["Data"]) for each in records]
+        placed = [hash_key_of(each["PartitionKey"], each.get("ExplicitHashKey")) for each in records]
+        told = [{"ShardId": self.model.shard_of(hash_key).id} for hash_key in placed]
         await anyio.sleep(LATENCY_S)
         return {"FailedRecordCount": 0, "Records": told}
 
@@ -62,8 +64,8 @@ class SinkInMemory(KinesisSink):
         yield KinesisClient(aws, StreamDescription(), shards)
 
 
-def sink_of(service: Service) -> SinkInMemory:
-    sink = SinkInMemory(stream_name="rows", per_shard_limits=True, ready_bodies=False)
+def sink_of(service: Service, aggregation: Literal["none", "kpl"] = "none") -> SinkInMemory:
+    sink = SinkInMemory(stream_name="rows", per_shard_limits=True, aggregation=aggregation, ready_bodies=False)
     sink.service = service
     return sink
 
@@ -86,9 +88,9 @@ def test_the_order_of_keys_outlasts_a_resharding(change: str) -> None:
                 await anyio.sleep(LATENCY_S)
 
         numbers: dict[str, list[int]] = defaultdict(list)
-        for key, number in service.stored:
-            numbers[key].append(number)
-        assert sorted(number for _, number in service.stored) == [*range(ROWS)]
+        for key, data in service.stored:
+            numbers[key].append(int(data))
+        assert sorted(int(data) for _, data in service.stored) == [*range(ROWS)]
         assert [key for key, found in numbers.items() if found != sorted(found)] == []
         assert service.listed > 1
 
@@ -107,4 +109,21 @@ async def test_no_row_that_is_stored_waits_for_a_listing_that_hangs() -> None:
             await writer.write_many(WRITTEN[start : start + 500])
             await writer.flush(end_of_input=True)
     assert service.listed > 1
-    assert sorted(number for _, number in service.stored) == [*range(2_000)]
+    assert sorted(int(data) for _, data in service.stored) == [*range(2_000)]
+
+
+@virtual
+async def test_packed_rows_are_not_given_up_while_the_new_shards_cannot_be_listed() -> None:
+    service = Service(1)
+    sink = sink_of(service, aggregation="kpl")
+    config = replace(sink.config, retry=RetryPolicy(max_attempts=2))
+    async with sink.open(config) as writer:
+        service.listing_s = 3600.0
+        service.model.split(service.model.open_shards[0].id)
+        await writer.write_many(WRITTEN[:1_000])
+        async with anyio.create_task_group() as group:
+            group.start_soon(writer.flush, True)
+            await anyio.sleep(60.0)
+            assert not writer.statistics().acknowledged
+            service.listing_s = LATENCY_S
+        assert writer.statistics().acknowledged == 1_000
