@@ -26,11 +26,9 @@ async def settle(
     A frame that was refused is the failure of each of its rows. A frame that landed in another shard than was expected
     has come in the middle of a resharding: Amazon's consumers drop the rows of it whose hash keys are not that shard's
     (KCL, ``AggregatorUtil.deaggregate``), so these have failed, as with the Kinesis Producer Library. The others are
-    stored.
+    stored. The map is brought up to date for that: by an old one rows that are stored would go again.
 
     :param result: what became of the frames, by index into `frames`
-    The map is brought up to date for that, as by an old one rows that are stored would go again.
-
     :param landed: the shard of each frame, None where it was refused
     :raises RequestError: a frame has landed in a shard that is not listed, so that nothing can be told of its rows
     """
