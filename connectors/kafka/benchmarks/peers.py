@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -30,8 +31,9 @@ ROWS = (200_000, 500_000, 4_000_000)
 LOADS = {"keyed-100": (100, True), "plain-100": (100, False), "keyed-1000": (1000, True), "plain-1000": (1000, False)}
 WITHOUT_SPARK = "producers"
 SIZES = (100, 1000)
-WARM_UP = Load(2_000_000, 100, keyed=True)
-"""Through each sink before any round: a JVM compiles for half a minute what it runs again and again."""
+WARM_UP_ROWS = 1_000_000
+"""Of each kind through each sink before any round: a JVM compiles for half a minute what it runs again and again, and
+Spark makes code of its own for each kind."""
 LEAST_PROCESSOR_RATIO = 1.0
 LEAST_SPEED_RATIO = {500_000: 1.3, 4_000_000: 1.0}
 """By rows; of few there is no goal but for the processor's time."""
@@ -45,8 +47,9 @@ def through_spark(topics: Topics, loads: Sequence[Load], rounds: int, broker: in
     keep_orphans()
     processes = partial(tree, os.getpid(), broker)
     with spark_session() as spark:
-        for sink in SINKS:
-            sends(spark, topics, WARM_UP, sink, processes)()
+        for kind in dict.fromkeys(replace(load, rows=WARM_UP_ROWS) for load in loads):
+            for sink in SINKS:
+                sends(spark, topics, kind, sink, processes)()
         for load in loads:
             runs = {sink: Recorded(sends(spark, topics, load, sink, processes)) for sink in SINKS}
             interleave(runs, rounds)
