@@ -100,7 +100,7 @@ async def test_ready_bodies_are_taken_where_their_answers_can_be_read() -> None:
     async with FaultyHttpServer(lambda _: STORED) as server:
         given: dict[str, Any] = {"max_in_flight": 1, "ready_bodies": lambda _: {"FailedRecordCount": "read"}}
         async with connect(options(endpoint=server.url), "kinesis", **given) as client:
-            assert (await put(client, ReadyBody.of(body)))["FailedRecordCount"] == "read"
+            assert (await put(client, ReadyBody(body)))["FailedRecordCount"] == "read"
             assert server.received[0].body == body
 
 

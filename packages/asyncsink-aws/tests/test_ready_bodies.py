@@ -73,7 +73,7 @@ def body(count: int = 2, size: int = 3) -> bytes:
 async def test_the_service_stores_what_a_ready_body_holds() -> None:
     fake = KinesisFake("clicks", secrets={"AKIDEXAMPLE": "c2VjcmV0"})  # which checks that the whole body is signed
     async with connected(fake.react) as (_, client):
-        answer = await client.put_records(StreamName="clicks", Records=ReadyBody.of(body()))
+        answer = await client.put_records(StreamName="clicks", Records=ReadyBody(body()))
     assert {**STORED, "ResponseMetadata": answer["ResponseMetadata"]} == answer
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
     assert [(record.data, record.partition_key) for record in fake.records] == [(b"xxx", "a")] * 2
@@ -84,7 +84,7 @@ async def test_a_ready_body_is_the_request_that_botocore_makes() -> None:
     texts: dict[str, Texts] = {"PartitionKey": ["ü", "b"], "ExplicitHashKey": [None, "7"]}
     ready = body_of({"StreamName": "clicks"}, [b"\x00\xff", b"2"], texts)
     async with connected(answered(b'{"FailedRecordCount":0,"Records":[]}')) as (requests, client):
-        await client.put_records(StreamName="clicks", Records=ReadyBody.of(ready))
+        await client.put_records(StreamName="clicks", Records=ReadyBody(ready))
         await client.put_records(StreamName="clicks", Records=records)
         ours, botocore = requests
     assert json.loads(ours.body) == json.loads(botocore.body)
@@ -98,14 +98,14 @@ async def test_a_ready_body_is_the_request_that_botocore_makes() -> None:
 async def test_an_answer_that_says_stored_is_not_parsed() -> None:
     spoilt = b'{"FailedRecordCount":0,"Records":[this is no JSON'
     async with connected(answered(spoilt)) as (_, client):
-        answer = await client.put_records(StreamName="clicks", Records=ReadyBody.of(body()))
+        answer = await client.put_records(StreamName="clicks", Records=ReadyBody(body()))
     assert {"FailedRecordCount", "ResponseMetadata"} == answer.keys()
 
 
 async def test_what_decode_leaves_alone_is_parsed_by_botocore() -> None:
     mixed = b'{"FailedRecordCount":1,"Records":[{"SequenceNumber":"1","ShardId":"s"},{"ErrorCode":"InternalFailure"}]}'
     async with connected(answered(mixed)) as (_, client):
-        answer = await client.put_records(StreamName="clicks", Records=ReadyBody.of(body()))
+        answer = await client.put_records(StreamName="clicks", Records=ReadyBody(body()))
     assert (answer["FailedRecordCount"], answer["Records"][1]["ErrorCode"]) == (1, "InternalFailure")
 
 
@@ -113,7 +113,7 @@ async def test_an_error_stays_botocores() -> None:
     refusal = b'{"__type":"com.amazonaws.kinesis#ResourceNotFoundException","message":"no \\"FailedRecordCount\\":0"}'
     async with connected(answered(refusal, 400)) as (_, client):
         with pytest.raises(client.exceptions.ResourceNotFoundException) as caught:
-            await client.put_records(StreamName="clicks", Records=ReadyBody.of(body()))
+            await client.put_records(StreamName="clicks", Records=ReadyBody(body()))
     assert isinstance(caught.value, ClientError)
     assert caught.value.response["Error"]["Code"] == "ResourceNotFoundException"
 
@@ -132,7 +132,7 @@ async def test_a_body_of_megabytes_goes_without_a_warning(count: int) -> None:
     ready = body(count, 1_000_000)
     fake = KinesisFake("clicks")  # which checks the signature
     async with connected(fake.react) as (requests, client):
-        assert (await client.put_records(StreamName="clicks", Records=ReadyBody.of(ready)))["FailedRecordCount"] == 0
+        assert (await client.put_records(StreamName="clicks", Records=ReadyBody(ready)))["FailedRecordCount"] == 0
         assert requests[0].body == ready
 
 
@@ -141,7 +141,7 @@ async def test_bodies_of_calls_at_once_stay_apart() -> None:
 
         async def send(number: int) -> None:
             ready = body_of({"StreamName": "clicks"}, [b"%d" % number], {"PartitionKey": ["a"]})
-            await client.put_records(StreamName="clicks", Records=ReadyBody.of(ready))
+            await client.put_records(StreamName="clicks", Records=ReadyBody(ready))
 
         async with anyio.create_task_group() as group:
             for number in range(20):
@@ -153,7 +153,7 @@ async def test_bodies_of_calls_at_once_stay_apart() -> None:
 async def test_a_client_that_was_not_prepared_refuses_a_ready_body() -> None:
     async with connected(answered(b"{}"), ready=False) as (requests, client):
         with pytest.raises(TypeError, match="ReadyBody"):
-            await client.put_records(StreamName="clicks", Records=ReadyBody.of(body()))
+            await client.put_records(StreamName="clicks", Records=ReadyBody(body()))
         assert not requests
 
 
@@ -172,7 +172,7 @@ async def test_an_operation_without_records_is_refused() -> None:
 
 
 def test_the_text_of_a_ready_body_shows_no_payload() -> None:
-    assert repr(ReadyBody.of(b'{"secret":1}')) == "<ReadyBody of 12 bytes>"
+    assert repr(ReadyBody(b'{"secret":1}')) == "<ReadyBody of 12 bytes>"
 
 
 async def test_botocore_emits_the_events_that_ready_bodies_hang_on() -> None:

@@ -6,7 +6,6 @@ for rows of 100 B that costs 45 ns a row up to here, where a list of rows that a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -31,12 +30,12 @@ def rows_of_column(batch: pa.RecordBatch, column: str, delimiter: bytes) -> Arro
     return _block(payload_column(batch, column), delimiter, f"column {column!r} of ")
 
 
-def rows_of_payloads(values: Sequence[bytes], delimiter: bytes) -> ArrowBlock[bytes]:
-    """Ready payloads, each with the delimiter behind it.
+def rows_of_payloads(payloads: Any, delimiter: bytes) -> ArrowBlock[bytes]:
+    """Payloads in a large_binary column, each with the delimiter behind it.
 
     :raises ValueError: one is empty, or holds the delimiter; names the row
     """
-    return _block(pa.array(values, _ROWS), delimiter, "")
+    return _block(payloads, delimiter, "")
 
 
 def contiguous_rows(batch: pa.RecordBatch) -> memoryview | None:

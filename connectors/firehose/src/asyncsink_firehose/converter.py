@@ -50,4 +50,4 @@ class FirehoseConverter(ElementConverter[Any, bytes]):
         column = self._payloads.column
         if column is not None:
             return rows_of_column(batch, column, self._behind_ready)
-        return rows_of_payloads(self._payloads.many(batch), self._behind_json)
+        return rows_of_payloads(self._payloads.column_of(batch), self._behind_json)

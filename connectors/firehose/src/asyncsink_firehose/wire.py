@@ -28,7 +28,7 @@ def parameters(stream: str, records: Sequence[Any], *, ready: bool) -> dict[str,
     if not ready:
         return {"DeliveryStreamName": stream, "Records": [{"Data": bytes(record)} for record in records]}
     body = body_of({"DeliveryStreamName": stream}, records)
-    return {"DeliveryStreamName": stream, "Records": ReadyBody.of(body)}
+    return {"DeliveryStreamName": stream, "Records": ReadyBody(body)}
 
 
 def decode_answer(body: bytes) -> dict[str, Any] | None:

@@ -40,7 +40,7 @@ async def send(block: EntryBlock[KinesisEntry], client: KinesisClient, options: 
     :returns: what botocore or the decoder of the answer made of it
     """
     stream = stream_parameters(options.stream)
-    records: Any = ReadyBody.of(ready_body(stream, block)) if options.ready_bodies else plain_records(block)
+    records: Any = ReadyBody(ready_body(stream, block)) if options.ready_bodies else plain_records(block)
     with as_request_error("kinesis", "PutRecords", options):
         answer: Mapping[str, Any] = await client.aws.put_records(**stream, Records=records)
     return answer

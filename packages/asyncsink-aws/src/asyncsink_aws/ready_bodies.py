@@ -37,17 +37,14 @@ class ReadyBody:
     """The whole body of a request, given in the place of its records.
 
     It is no list on purpose: a client on which :func:`register` was not called refuses it, and sends nothing.
+
+    :param body: all fields of the request, the destination's name among them, in the service's JSON
     """
 
     __slots__ = ("body",)
 
     def __init__(self, body: bytes) -> None:
         self.body = body
-
-    @classmethod
-    def of(cls, body: bytes) -> ReadyBody:
-        """Take `body` as it is: all fields of the request, the destination's name among them, in the service's JSON."""
-        return cls(body)
 
     def __repr__(self) -> str:
         return f"<ReadyBody of {len(self.body)} bytes>"
@@ -56,7 +53,7 @@ class ReadyBody:
 def register(client: AioBaseClient, service: str, operation: str, decode_answer: DecodeAnswer) -> None:
     """Let calls of one operation take a :class:`ReadyBody` for ``Records``; calls with a list stay as they are.
 
-    ``await client.put_records(StreamName="s", Records=ReadyBody.of(body))``: the other parameters decide about the
+    ``await client.put_records(StreamName="s", Records=ReadyBody(body))``: the other parameters decide about the
     endpoint, and must be in `body` as well. The client is one with ``parameter_validation=False``: botocore would
     look for the records otherwise.
 
