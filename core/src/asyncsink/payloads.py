@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asyncsink.context import Schema
 from asyncsink.errors import SchemaError
 from asyncsink.json_schema import check_json_types
 from asyncsink.json_text import encode_row
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _NOTHING_TO_SEND = ", so there is nothing to send; filter such rows out"
 
@@ -57,14 +54,14 @@ class Payloads:
             "payload as bytes or str"
         )
 
-    def many(self, batch: pa.RecordBatch) -> list[bytes]:
-        """The payloads of all rows of an Arrow batch at once.
+    def many(self, batch: Any) -> list[bytes]:
+        """The payloads of all rows of a ``pyarrow.RecordBatch`` at once.
 
         :raises ValueError: one is null, or a value is none of its type; names column and row
         """
         return self.column_of(batch).to_pylist()  # type: ignore[no-any-return]
 
-    def column_of(self, batch: pa.RecordBatch) -> Any:
+    def column_of(self, batch: Any) -> Any:
         """The same payloads as a large_binary column without nulls, for an encoder that works on columns.
 
         No Python object is made for a row. Raises as :meth:`many` does.

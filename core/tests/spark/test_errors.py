@@ -87,7 +87,7 @@ PLANNING = {
         HTTP,
         {"url": "{url}"},
         "SchemaError",
-        r"column 'body' is of type bigint; a column of that name is the whole payload and must be string or binary: .*",
+        r"column 'body' is of type bigint; a column of that name is the payload and must be string or binary: .*",
         ("id body",),
     ),
     "interval column": Case(
