@@ -88,6 +88,9 @@ class Campaign:
 
         def done() -> bool:
             struck.extend(self._strike(planned))
+            if not struck and self._progress.is_committed(self._batch):
+                # A process that was killed may come back with the next micro-batch, and not before.
+                self._source.feed()
             return bool(struck)
 
         self._wait(done, f"for a {planned.victim} to be there")
