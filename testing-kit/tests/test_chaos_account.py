@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from asyncsink_testing.chaos.campaign import Campaign
 from asyncsink_testing.chaos.outcome import Hit, Outcome, account
-from asyncsink_testing.chaos.progress import Progress
-from asyncsink_testing.chaos.schedule import schedule
+from asyncsink_testing.chaos.progress import Moment, Progress
+from asyncsink_testing.chaos.schedule import Aim, Kill, schedule
 from asyncsink_testing.chaos.source import ROWS, Source, batch_of, row
 from asyncsink_testing.chaos.targets import TARGETS, Target
 
@@ -50,6 +51,37 @@ def test_each_file_of_the_source_is_a_micro_batch_of_its_own_rows(tmp_path: Path
     assert [each.name for each in files] == ["00000.json", "00001.json"]
     assert source.expected == 2 * ROWS == sum(len(each.read_text().splitlines()) for each in files)
     assert {batch_of(number) for number in range(ROWS, 2 * ROWS)} == {1}
+
+
+# ---- the run -----------------------------------------------------------------------------------------------------
+
+
+class WithoutPlanner(Campaign):
+    """The only micro-batch is committed while the run waits, and the process to kill comes with the next one."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(TARGETS["http"], "at-least-once", [], 1, folder, lambda line: None)
+        self._commits = folder / "checkpoint" / "commits"
+        self._commits.mkdir(parents=True)
+        self._source.feed()
+
+    def hit(self) -> int:
+        """The micro-batch that was fed last when a planner was there."""
+        self._at_any_instant(Kill(1, "planner", "any"))
+        return self._batch
+
+    def _pause(self, longest_s: float) -> None:
+        (self._commits / "0").touch()
+
+    def _strike(self, planned: Kill, wanted: Aim = "any") -> list[Moment]:
+        return ["planning"] if self._batch > 0 else []
+
+    def _check_alive(self) -> None:
+        """Nothing runs."""
+
+
+def test_a_process_that_comes_with_a_micro_batch_is_not_waited_for_without_one(tmp_path: Path) -> None:
+    assert WithoutPlanner(tmp_path).hit() == 1
 
 
 # ---- progress ----------------------------------------------------------------------------------------------------
