@@ -46,13 +46,17 @@ class Payloads:
         if isinstance(element, Mapping):
             if self.column is not None:
                 return _given(element[self.column], f"column {self.column!r} is null")
-            return encode_row({name: value for name, value in element.items() if name not in self._others})
+            # Most connectors use no column otherwise, and need no copy of each row.
+            return encode_row(self._without_others(element) if self._others else element)
         if element is None or isinstance(element, str | bytes | bytearray | memoryview):
             return _given(element, "the payload is None")
         raise TypeError(
             f"an element of type {type(element).__name__} is neither a mapping, which becomes a JSON object, nor a "
             "payload as bytes or str"
         )
+
+    def _without_others(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in row.items() if name not in self._others}
 
     def many(self, batch: Any) -> list[bytes]:
         """The payloads of all rows of a ``pyarrow.RecordBatch`` at once.
