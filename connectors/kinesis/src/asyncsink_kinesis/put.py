@@ -30,7 +30,7 @@ async def put_records(
     answer = await send(entries.block, client, options)
     result = result_of(answer, len(entries))
     if client.shards is not None:
-        client.shards.learned(place for place in places_in(answer) if place is not None)
+        client.shards.learned(places_in(answer))
     return result
 
 

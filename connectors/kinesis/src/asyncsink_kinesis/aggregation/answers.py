@@ -35,7 +35,7 @@ async def settle(
     failed: dict[int, Failure] = {}
     for index, failure in result.failed.items():
         failed |= dict.fromkeys(frames[index].rows, failure)
-    shards.learned(place for place in landed if place is not None)
+    shards.learned(landed)
     strayed = [
         (frame, place)
         for frame, place in zip(frames, landed, strict=True)

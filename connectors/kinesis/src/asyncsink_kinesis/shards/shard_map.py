@@ -49,9 +49,12 @@ class ShardMap(ShardRanges):
         """Whether all of these are open, as far as the map knows."""
         return self._by_id.keys() >= set(shard_ids)
 
-    def learned(self, shard_ids: Iterable[str]) -> None:
-        """Hear of the shards that an answer names; one that is not known to be open has come by a resharding."""
-        self._is_old = self._is_old or not self.knows(shard_ids)
+    def learned(self, places: Iterable[str | None]) -> None:
+        """Hear of the shards that an answer names, None for a refused record.
+
+        One that is not known to be open has come by a resharding.
+        """
+        self._is_old = self._is_old or not self.knows(place for place in places if place is not None)
 
     async def catch_up(self) -> None:
         """Read the map anew if an answer has named another shard, unless that is under way.
