@@ -100,7 +100,7 @@ class CurrentCredentials(AioCredentials):  # type: ignore[misc]  # aiobotocore h
             try:
                 return await frozen(loaded)
             except ClientError as error:
-                if error.response.get("Error", {}).get("Code") not in EXPIRED:
+                if not _says_expired(error.response):
                     raise
                 _log.info("what credentials are asked for with has expired; looking for new ones")
                 if self._loaded is loaded:
@@ -125,9 +125,13 @@ def renew_when_expired(client: AioBaseClient, credentials: CurrentCredentials) -
         request.context[_GENERATION] = credentials.generation
 
     def look(parsed: Mapping[str, Any], context: Mapping[str, Any], **_: Any) -> None:
-        if parsed.get("Error", {}).get("Code") in EXPIRED:
+        if _says_expired(parsed):
             credentials.expire(context.get(_GENERATION, 0))
 
     # Last of all, which is after the signer: it looks for credentials where there are none yet.
     client.meta.events.register_last("request-created", note)
     client.meta.events.register("after-call", look)
+
+
+def _says_expired(answer: Mapping[str, Any]) -> bool:
+    return answer.get("Error", {}).get("Code") in EXPIRED
