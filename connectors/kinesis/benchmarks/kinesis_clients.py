@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -31,35 +31,24 @@ _SCHEMA = Schema((Column("data", "binary"), Column("partitionKey", "string")))
 _WORDS = b"the quick brown fox jumps over the lazy dog and runs away from 3.14159 wolves at 2024-01-01".split()
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
-    """One batch of rows, which is sent again and again: as lists, and as Arrow columns."""
-
-    keys: list[str]
-    values: list[bytes]
-    batch: pa.RecordBatch
-
-    def requests(self) -> Iterator[list[dict[str, Any]]]:
-        """The records of each request, as botocore wants them."""
-        for start in range(0, BATCH_ROWS, REQUEST_ROWS):
-            some = slice(start, start + REQUEST_ROWS)
-            yield [
-                {"Data": value, "PartitionKey": key}
-                for value, key in zip(self.values[some], self.keys[some], strict=True)
-            ]
-
-
 @cache
-def material(size: int) -> Material:
-    """Values of so many bytes, which look like text, with keys that repeat."""
+def material(size: int) -> pa.RecordBatch:
+    """One batch of rows, sent again and again: values of so many bytes that look like text, with keys that repeat."""
     chosen = random.Random(7)
     keys = [f"user-{chosen.randrange(_DISTINCT_KEYS):06}" for _ in range(BATCH_ROWS)]
     values = [b" ".join(chosen.choices(_WORDS, k=size // 4))[:size].ljust(size, b"x") for _ in range(BATCH_ROWS)]
     columns = {"data": pa.array(values, pa.binary()), "partitionKey": pa.array(keys, pa.string())}
-    return Material(keys, values, pa.RecordBatch.from_pydict(columns))
+    return pa.RecordBatch.from_pydict(columns)
 
 
-Send = Callable[[str, Material, int], Took]
+def requests(batch: pa.RecordBatch) -> Iterator[list[dict[str, Any]]]:
+    """The records of each request, made of the batch as botocore wants them."""
+    for start in range(0, len(batch), REQUEST_ROWS):
+        data, keys = (column.to_pylist() for column in batch.slice(start, REQUEST_ROWS).columns)
+        yield [{"Data": value, "PartitionKey": key} for value, key in zip(data, keys, strict=True)]
+
+
+Send = Callable[[str, pa.RecordBatch, int], Took]
 """Sends the batch once to warm up, and then so often, to the stream at this address."""
 
 
@@ -80,7 +69,7 @@ def sends(stub: Stub, send: Send, size: int, batches: int) -> Callable[[], Took]
     return run
 
 
-def our_writer(url: str, sent: Material, batches: int) -> Took:
+def our_writer(url: str, sent: pa.RecordBatch, batches: int) -> Took:
     sink = KinesisSink(
         stream_name=STREAM,
         region=REGION,
@@ -96,7 +85,7 @@ def our_writer(url: str, sent: Material, batches: int) -> Took:
 
             async def feed(count: int) -> None:
                 for _ in range(count):
-                    await writer.write_batch(sent.batch)
+                    await writer.write_batch(sent)
                 await writer.flush(end_of_input=True)
 
             return await timed(feed, batches)
@@ -104,7 +93,7 @@ def our_writer(url: str, sent: Material, batches: int) -> Took:
     return anyio.run(main)
 
 
-def boto3_loop(url: str, sent: Material, batches: int) -> Took:
+def boto3_loop(url: str, sent: pa.RecordBatch, batches: int) -> Took:
     """One request after the other, as in a function for foreachBatch or foreachPartition."""
     import boto3
 
@@ -112,7 +101,7 @@ def boto3_loop(url: str, sent: Material, batches: int) -> Took:
 
     async def feed(count: int) -> None:
         for _ in range(count):
-            for records in sent.requests():
+            for records in requests(sent):
                 seen(client.put_records(StreamName=STREAM, Records=records))
 
     try:
@@ -121,17 +110,17 @@ def boto3_loop(url: str, sent: Material, batches: int) -> Took:
         client.close()
 
 
-def aiobotocore_calls(url: str, sent: Material, batches: int) -> Took:
+def aiobotocore_calls(url: str, sent: pa.RecordBatch, batches: int) -> Took:
     """As many requests in flight as ours has, each a call of put_records."""
 
     async def main() -> Took:
         async with aiobotocore_client(url) as client:
 
             async def feed(count: int) -> None:
-                requests = (records for _ in range(count) for records in sent.requests())
+                remaining = (records for _ in range(count) for records in requests(sent))
 
                 async def work() -> None:
-                    for records in requests:
+                    for records in remaining:
                         seen(await client.put_records(StreamName=STREAM, Records=records))
 
                 async with anyio.create_task_group() as workers:

@@ -34,6 +34,8 @@ _SUMMARY = {
     }
 }
 _NUMBER = "49590338271490256608559692538361571095921575989136588898"
+# One a record: payloads are in base64, or hold no such word, and neither do the keys.
+_WORD = b"PartitionKey"
 _JSON, _CBOR = b"application/x-amz-json-1.1", b"application/x-amz-cbor-1.1"
 
 
@@ -64,9 +66,11 @@ class Connection(asyncio.Protocol):
     rows = 0
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._missing = 0
+        self._begun = b""
         self._head = b""
+        self._missing = 0
+        self._records = 0
+        self._end = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -74,29 +78,32 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._head:
-            data = b"".join([*self._parts, data])
-            head, end, rest = data.partition(b"\r\n\r\n")
-            self._parts = [data]
+            head, end, rest = (self._begun + data).partition(b"\r\n\r\n")
             if not end:
+                self._begun = head
                 return
-            self._head, self._parts, data = head, [], rest
+            self._begun, self._head, data = b"", head, rest
             self._missing = _length(head)
             if b"100-continue" in head:
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self._parts.append(data)
+        self._count(data)
         self._missing -= len(data)
         if self._missing <= 0:
-            head, body, self._head, self._parts = self._head, b"".join(self._parts), b"", []
-            self._transport.write(self._answered(head, body))
+            self._transport.write(self._answered(self._head, self._records))
+            self._head, self._records, self._end = b"", 0, b""
+
+    def _count(self, data: bytes) -> None:
+        """Count the records piece by piece, and what stands across two of them."""
+        across = self._end + data[: len(_WORD) - 1]
+        self._records += data.count(_WORD) + across.count(_WORD)
+        self._end = (across if len(data) < len(_WORD) else data)[1 - len(_WORD) :]
 
     @staticmethod
-    def _answered(head: bytes, body: bytes) -> bytes:
+    def _answered(head: bytes, count: int) -> bytes:
         if head.startswith(b"GET /rows"):
             return _answer(b"%d" % Connection.rows)
         if b".DescribeStreamSummary" in head:
             return _answer(json.dumps(_SUMMARY).encode())
-        # Payloads are in base64, or hold no such word, and neither do the keys.
-        count = body.count(b"PartitionKey")
         Connection.rows += count
         return accepted(count, _CBOR in head)
 

@@ -30,7 +30,7 @@ Runs = Mapping[str, Callable[[], Took]]
 
 
 def from_arrow(stub: Stub, size: int, rows: int, rounds: int) -> Iterator[Comparison]:
-    """Clients in this process, and those in a JVM, each fed with rows that are ready."""
+    """Clients in this process, each fed with batches, and those in a JVM, whose rows are ready."""
     from kinesis_jvm import running_peers
 
     batches = max(1, rows // BATCH_ROWS)
