@@ -14,6 +14,7 @@ from asyncsink.async_sink import AsyncSink
 from asyncsink.blocking import blocking
 from asyncsink.blocking_writer import BlockingSinkWriter
 from asyncsink.blocks import EntryBlock, ListBlock
+from asyncsink.committer import Committer, GlobalCommitter, Sweeper
 from asyncsink.config import AsyncSinkWriterConfig, KiB, MiB, RetryPolicy
 from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import Column, InitContext, Schema, WriteContext, WriterInitContext
@@ -22,6 +23,8 @@ from asyncsink.dead_letters import DeadLetter, DeadLetterFiles, DeadLetterQueue,
 from asyncsink.errors import (
     AccountingError,
     AsyncSinkError,
+    CommitError,
+    CommitTimedOutError,
     ConfigurationError,
     ConnectorLoadError,
     ConnectorNotFoundError,
@@ -32,6 +35,7 @@ from asyncsink.errors import (
     FatalRequestError,
     LedgerError,
     LedgerUnavailableError,
+    LostCommittablesError,
     OversizedEntryError,
     RejectedEntryError,
     RequestError,
@@ -61,8 +65,10 @@ from asyncsink.limits import (
     ThresholdScalingStrategy,
     TokenBucketRateLimitingStrategy,
 )
+from asyncsink.local_run import LocalRun, run_local
 from asyncsink.metrics import MetricGroup, Metrics
 from asyncsink.options import Alias, ConnectorOptions, OptionInfo, WriterOptions, option, parse_options
+from asyncsink.processing_time import ProcessingTimers, ProcessingTimeService
 from asyncsink.request import ListRequestEntries, RequestEntries, RequestResult
 from asyncsink.serializer import (
     BufferedRequestStateSerializer,
@@ -72,6 +78,7 @@ from asyncsink.serializer import (
 )
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink.state import BufferedRequestState
+from asyncsink.transactions import Transaction
 from asyncsink.writer import AsyncSinkWriter, WriterStatistics
 
 if TYPE_CHECKING:
@@ -92,6 +99,9 @@ __all__ = [
     "BufferedRequestStateSerializer",
     "BytesSerializer",
     "Column",
+    "CommitError",
+    "CommitTimedOutError",
+    "Committer",
     "ConfigurationError",
     "ConfiguredSink",
     "CongestionControlRateLimitingStrategy",
@@ -113,12 +123,15 @@ __all__ = [
     "Failure",
     "FailureKind",
     "FatalRequestError",
+    "GlobalCommitter",
     "InitContext",
     "KiB",
     "LedgerError",
     "LedgerUnavailableError",
     "ListBlock",
     "ListRequestEntries",
+    "LocalRun",
+    "LostCommittablesError",
     "MetricGroup",
     "Metrics",
     "MiB",
@@ -127,6 +140,8 @@ __all__ = [
     "OptionInfo",
     "OversizedEntryError",
     "PacedRateLimitingStrategy",
+    "ProcessingTimeService",
+    "ProcessingTimers",
     "RateLimit",
     "RateLimitingStrategy",
     "RejectedEntryError",
@@ -145,9 +160,11 @@ __all__ = [
     "Sink",
     "SinkWriter",
     "StalledError",
+    "Sweeper",
     "ThresholdScalingStrategy",
     "TokenBucketRateLimitingStrategy",
     "TooManyRejectedError",
+    "Transaction",
     "WouldBlock",
     "WriteContext",
     "WriterClosedError",
@@ -160,6 +177,7 @@ __all__ = [
     "option",
     "parse_options",
     "read_dead_letters",
+    "run_local",
 ]
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import uuid4
 
 from asyncsink.metrics.group import UNREGISTERED, MetricGroup
+from asyncsink.processing_time import ProcessingTimers, ProcessingTimeService
 
 if TYPE_CHECKING:
     from asyncsink.limits.limiter import LimiterCache
+    from asyncsink.transactions.transaction import Transaction
 
 ClientT = TypeVar("ClientT")
 
@@ -80,7 +82,8 @@ class InitContext(Protocol):
     `writer_id` is Spark's partition; `attempt` counts the runs of the same task; `query_id` and `batch_id` name the
     micro-batch; `restored_batch_id` is that of the state that is restored; `schema` that of the rows, if they have
     one; `clients` is None where every writer makes its own client. In `metric_group` the writer registers what it tells
-    of itself, and a connector what it wants to add.
+    of itself, and a connector what it wants to add. `processing_time_service` calls back at times. `transaction` is
+    what the writer of a sink with a committer prepares for; None where nothing will be committed.
     """
 
     @property
@@ -99,6 +102,10 @@ class InitContext(Protocol):
     def clients(self) -> ClientCache | None: ...
     @property
     def metric_group(self) -> MetricGroup: ...
+    @property
+    def processing_time_service(self) -> ProcessingTimeService: ...
+    @property
+    def transaction(self) -> Transaction | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +120,8 @@ class WriterInitContext:
     schema: Schema | None = None
     clients: ClientCache | None = field(default=None, compare=False, repr=False)
     metric_group: MetricGroup = field(default=UNREGISTERED, compare=False, repr=False)
+    processing_time_service: ProcessingTimeService = field(default_factory=ProcessingTimers, compare=False, repr=False)
+    transaction: Transaction | None = None
 
 
 def idempotency_prefix(context: InitContext) -> str:

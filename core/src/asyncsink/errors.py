@@ -20,6 +20,9 @@
      |   +- TooManyRejectedError                 it refused more than max_rejected of all entries
      |   +- DeadLetterError                      dead letters cannot be kept
      |   +- AccountingError                      the counts do not add up: a bug, found before rows are lost by it
+     +- CommitError                              what writers have prepared could not be committed
+     |   +- CommitTimedOutError                  not within commitTimeout; it stays prepared
+     |   +- LostCommittablesError                a committer's word that the destination has them no more
      +- LedgerError                              what is kept beside a query's checkpoint cannot be read or written
      |   +- LedgerUnavailableError               nothing can be kept there: no back end for it, or not installed
      +- WriterError
@@ -31,6 +34,12 @@ They cross process borders under Spark, so every one of them can be pickled: the
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
 class AsyncSinkError(Exception):
@@ -121,6 +130,36 @@ class DeadLetterError(DeliveryError):
 
 class AccountingError(DeliveryError):
     """``accepted + restored = acknowledged + dead_lettered + dropped + unacknowledged`` does not hold."""
+
+
+class CommitError(AsyncSinkError):
+    """What writers have prepared could not be committed, or only a part of it; the message says which, and what to do.
+
+    Nothing is lost by it unless the message says so: what is decided is committed when the job starts again.
+    """
+
+
+class CommitTimedOutError(CommitError):
+    """A committer has not committed everything within the time that a commit may take. The batch stays prepared."""
+
+
+class LostCommittablesError(CommitError):
+    """Raised by a committer: the destination does not have some committables any more; nobody can commit them.
+
+    It has tried all the others before it raises this: those that are neither lost nor to be committed again are
+    committed.
+
+    :param message: what the destination said, without secrets and without payload
+    :param lost: the committables that are lost
+    :param again: those that are to be committed again
+    """
+
+    def __init__(self, message: str, lost: Sequence[Any] = (), again: Sequence[Any] = ()) -> None:
+        super().__init__(message, lost, again)
+        self.lost, self.again = tuple(lost), tuple(again)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class LedgerError(AsyncSinkError):

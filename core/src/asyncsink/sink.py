@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from asyncsink.blocks import EntryBlock
+from asyncsink.committer import Committer, GlobalCommitter
 from asyncsink.context import InitContext, WriteContext
 from asyncsink.serializer import SimpleVersionedSerializer
 
@@ -23,8 +24,19 @@ GlobalCommT = TypeVar("GlobalCommT")
 class Sink(ABC, Generic[InputT, CommT, WriterStateT, GlobalCommT]):
     """A picklable description of a destination; makes the writers that do the work.
 
-    A sink without a committer delivers at least once. It holds no connection and knows nothing of Spark.
+    A sink without a committer delivers at least once; one with a :class:`~asyncsink.Committer`, a
+    :class:`~asyncsink.GlobalCommitter` or both exactly once. It holds no connection and knows nothing of Spark.
     """
+
+    @property
+    def committable_serializer(self) -> SimpleVersionedSerializer[CommT] | None:
+        """How committables become bytes; a class attribute may take its place. A sink with a committer needs it."""
+        return None
+
+    @property
+    def global_committable_serializer(self) -> SimpleVersionedSerializer[GlobalCommT] | None:
+        """How global committables become bytes; a sink with a global committer needs it."""
+        return None
 
     @property
     def writer_state_serializer(self) -> SimpleVersionedSerializer[WriterStateT] | None:
@@ -36,6 +48,14 @@ class Sink(ABC, Generic[InputT, CommT, WriterStateT, GlobalCommT]):
         self, context: InitContext, states: Sequence[WriterStateT] = ()
     ) -> SinkWriter[InputT, CommT, WriterStateT]:
         """A writer that starts from `states`, in their order. Does no I/O: entering the writer connects."""
+
+    def create_committer(self) -> Committer[CommT] | None:
+        """What commits the committables of single writers, if they need it. Does no I/O."""
+        return None
+
+    def create_global_committer(self) -> GlobalCommitter[CommT, GlobalCommT] | None:
+        """What commits for all writers together, if the sink needs it. Does no I/O."""
+        return None
 
 
 class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
@@ -84,7 +104,10 @@ class SinkWriter(ABC, Generic[InputT, CommT, WriterStateT]):
         """Hand over to the destination what has been accepted."""
 
     async def prepare_commit(self, flush: bool) -> list[CommT]:
-        """What the committer needs to make this writer's work visible; nothing by default."""
+        """What the committer needs to make this writer's work visible; nothing by default.
+
+        :param flush: whether what is not staged yet goes along; else it stays for the next commit, and in the state
+        """
         return []
 
     def snapshot_state(self, checkpoint_id: int | None = None) -> list[WriterStateT]:

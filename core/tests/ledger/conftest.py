@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from asyncsink.ledger.local import LocalStore
+from asyncsink.ledger.memory import MemoryStore
 from asyncsink.ledger.remote import RemoteStore
 from asyncsink.ledger.store import Store, open_store
 from asyncsink.ledger.writing import Renaming
@@ -30,9 +31,11 @@ def s3(served: S3) -> S3:
     return served
 
 
-@pytest.fixture(params=["local", "memory", "renaming", "s3"])
+@pytest.fixture(params=["gone", "local", "memory", "renaming", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """A new store of each kind, in a folder that does not exist."""
+    if request.param == "gone":
+        return MemoryStore()
     if request.param == "local":
         return LocalStore(tmp_path / "a b" / "c%20d")
     if request.param == "memory":

@@ -1,4 +1,4 @@
-"""What a task takes over for a writer, and tells of it, whatever class the writer is of."""
+"""What a task tells of a writer, whatever class the writer is of."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, Never
 
 import pytest
 
-from asyncsink import BytesSerializer, EntryBlock, InitContext, Sink, SinkWriter, WriteContext
-from asyncsink.errors import AccountingError, LedgerError
+from asyncsink import EntryBlock, SinkWriter, WriteContext
+from asyncsink.errors import AccountingError
 from asyncsink.metrics import Metrics
 from asyncsink.spark.commit import TaskCommit, summed
-from asyncsink.spark.writing import counted, restored
+from asyncsink.spark.writing import counted
 from asyncsink.writer import WriterStatistics
 
 
@@ -40,15 +40,6 @@ class CountingProducer(Producer):
         return self._told
 
 
-class Plain(Sink[bytes, Never, bytes, Never]):
-    def create_writer(self, context: InitContext, states: Any = ()) -> Producer:
-        return Producer()
-
-
-class Keeping(Plain):
-    writer_state_serializer = BytesSerializer()
-
-
 def test_a_writer_of_ones_own_with_statistics_is_asked_for_them() -> None:
     told = WriterStatistics(accepted=5, acknowledged=3, dead_lettered=1, dropped=1, requests=2)
     counts = counted(CountingProducer(told), 5, Metrics())
@@ -71,19 +62,3 @@ def test_a_row_that_a_writer_of_ones_own_has_not_counted_is_an_error_of_the_batc
 @pytest.mark.parametrize("writer", [Producer(), CountingProducer({"rows": 1})], ids=["none", "of another kind"])
 def test_a_writer_without_such_statistics_has_stored_all_that_it_was_given(writer: Producer) -> None:
     assert counted(writer, 5, Metrics()) == {"rows": 5}
-
-
-def test_states_are_restored_in_order() -> None:
-    assert restored(Keeping(), [(1, b"a"), (1, b"b")], 3) == [b"a", b"b"]
-    assert restored(Plain(), [], 3) == []
-
-
-@pytest.mark.parametrize(
-    ("sink", "why"),
-    [(Plain(), "Plain cannot read: it has no writer_state_s"), (Keeping(), "Keeping cannot read: its BytesSerializer")],
-    ids=["no serializer", "another version"],
-)
-def test_a_state_that_the_sink_cannot_read_is_an_error_with_partition_version_and_remedy(sink: Plain, why: str) -> None:
-    with pytest.raises(LedgerError, match=rf"version 9 for the writer of partition 3, which {why}.*; use") as raised:
-        restored(sink, [(9, b"payload")], 3)
-    assert "payload" not in str(raised.value)

@@ -37,27 +37,29 @@ class LedgerState:
     writer_states: Mapping[int, tuple[KeptState, ...]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        return encode(
-            _KIND,
-            {
-                "query_id": self.query_id,
-                "batch_id": self.batch_id,
-                "writers": self.writers,
-                "learned": {scope: [_text(each) for each in found] for scope, found in self.learned.items()},
-                "writer_states": {
-                    str(partition): [[version, _text(data)] for version, data in states]
-                    for partition, states in self.writer_states.items()
-                },
-            },
-        )
+        return encode(_KIND, self.as_fields())
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Self:
         """:raises LedgerError: the file is damaged or of a newer release"""
-        return decode(_KIND, data, where, cls._read, _WITHOUT)
+        return decode(_KIND, data, where, cls.of_fields, _WITHOUT)
+
+    def as_fields(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        return {
+            "query_id": self.query_id,
+            "batch_id": self.batch_id,
+            "writers": self.writers,
+            "learned": {scope: [_text(each) for each in found] for scope, found in self.learned.items()},
+            "writer_states": {
+                str(partition): [[version, _text(data)] for version, data in states]
+                for partition, states in self.writer_states.items()
+            },
+        }
 
     @classmethod
-    def _read(cls, fields: Mapping[str, Any]) -> Self:
+    def of_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """What :meth:`as_fields` has given; raises what a damaged one brings about."""
         batch_id, writers = fields["batch_id"], fields["writers"]
         return cls(
             query_id=fields["query_id"],

@@ -27,7 +27,8 @@ from asyncsink.spark.process import spare_what_is_loaded
 from asyncsink.spark.recovery import Recovered
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.worker import Worker
-from asyncsink.spark.writing import counted, left_by, restored, write_rows
+from asyncsink.spark.writing import counted, write_rows
+from asyncsink.writer_states import kept_states, restored_states
 
 logger = logging.getLogger(__name__)
 
@@ -105,11 +106,11 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
     with ours(f"writing to connector {task.plan.connector!r}"):
         sink, metrics = with_its_part(task.plan.sink, task.recovered, task.plan.parallelism), Metrics()
         teach(worker.clients, sink, task.recovered)
-        states = restored(sink, task.states, task.partition)
+        states = restored_states(sink, task.states, f"the writer of partition {task.partition}")
         async with sink.create_writer(_context(task, worker, metrics), states) as writer:
             rows = await write_rows(writer, mailbox)
             await writer.flush(end_of_input=True)
-            left = left_by(sink, writer)
+            left = kept_states(sink, writer.snapshot_state())
         return task.commit(
             **counted(writer, rows, metrics),
             claimed=(task.partition,) if task.states else (),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Any
-
-import anyio
-from anyio.abc import TaskGroup
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext
 from asyncsink.errors import ConfigurationError
+from asyncsink.processing_time import ProcessingTimers
+from asyncsink.task_groups import cancelled_at_the_end
 from asyncsink.writer.clock import loop_clock
 from asyncsink.writer.engine import Engine
 from asyncsink.writer.rejecting import Rejections
@@ -49,6 +47,9 @@ class Life:
         workers = Workers(group, self._sink.submit_request_entries, self._client, ended)
         engine.open(workers, loop_clock())
         group.start_soon(_keep_time, engine)
+        timers = self._context.processing_time_service
+        if isinstance(timers, ProcessingTimers) and timers.claim():
+            group.start_soon(_call_back, timers, engine)
         rejections.start(group)
 
     async def leave(self, error: BaseException | None) -> None:
@@ -82,13 +83,8 @@ async def _keep_time(engine: Engine) -> None:
         engine.close()
 
 
-@asynccontextmanager
-async def cancelled_at_the_end() -> AsyncIterator[TaskGroup]:
-    """A task group whose tasks end with the block, and which leaves the block's own exception as it is."""
-    group = anyio.create_task_group()
-    await group.__aenter__()
+async def _call_back(timers: ProcessingTimers, engine: Engine) -> None:
     try:
-        yield group
-    finally:
-        group.cancel_scope.cancel()
-        await group.__aexit__(None, None, None)
+        await timers.run()
+    except Exception as error:
+        engine.fail_while("a timer called back", error)

@@ -11,9 +11,9 @@ from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext
 from asyncsink.errors import WriterClosedError
 from asyncsink.limits.limiter import LimiterCache
+from asyncsink.task_groups import cancelled_at_the_end
 from asyncsink.writer import WriterStatistics
 from asyncsink.writer.clock import loop_clock
-from asyncsink.writer.life import cancelled_at_the_end
 from asyncsink_kafka.encoding import Codec
 from asyncsink_kafka.partitioning import Partitioner
 from asyncsink_kafka.writer.books import Books

@@ -1,0 +1,115 @@
+"""Committing until nothing is left to commit."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+
+from asyncsink.errors import CommitError, CommitTimedOutError, LostCommittablesError
+from asyncsink.ledger.state import KeptState
+from asyncsink.serializer import SimpleVersionedSerializer
+
+_INITIAL_BACKOFF_S: Final = 0.1
+_MAX_BACKOFF_S: Final = 10.0
+
+Commit = Callable[[Sequence[Any]], Awaitable[list[Any]]]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What of some committables the destination does not have any more.
+
+    :param count: committables that are lost
+    :param of: committables that there were
+    :param reason: what the committer said
+    """
+
+    count: int
+    of: int
+    reason: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether none of them has been committed."""
+        return self.count == self.of
+
+
+def as_kept(serializer: SimpleVersionedSerializer[Any], values: Sequence[Any]) -> tuple[KeptState, ...]:
+    """Committables as the log keeps them."""
+    return tuple((serializer.version, serializer.serialize(value)) for value in values)
+
+
+def of_kept(serializer: SimpleVersionedSerializer[Any], kept: Sequence[KeptState], where: str) -> list[Any]:
+    """Committables of a log.
+
+    :param where: the log, for messages
+    :raises CommitError: the serializer does not read them
+    """
+    try:
+        return [serializer.deserialize(version, data) for version, data in kept]
+    except ValueError as error:
+        # Its text may hold a part of the committable.
+        versions = sorted({version for version, _ in kept})
+        raise CommitError(
+            f"{where} holds committables of version {', '.join(map(str, versions))}, which "
+            f"{type(serializer).__name__} of version {serializer.version} cannot read; use the release of the "
+            "connector that wrote them, which commits them when it starts"
+        ) from error
+
+
+async def commit_until_done(
+    commit: Commit,
+    committables: Sequence[Any],
+    serializer: SimpleVersionedSerializer[Any],
+    timeout_s: float,
+    what: str,
+) -> Lost | None:
+    """Commit, and again what the committer wants to commit again, with a backoff.
+
+    :param what: the batch, for messages
+    :returns: what was lost, once all others are committed; None if nothing was
+    :raises CommitTimedOutError: some are not committed when `timeout_s` are over
+    :raises CommitError: the committer returned what it was not given
+    """
+    left, lost, reason, backoff_s = list(committables), 0, "", _INITIAL_BACKOFF_S
+    with anyio.move_on_after(timeout_s):
+        while left:
+            try:
+                again = await commit(left)
+            except LostCommittablesError as error:
+                again, reason = list(error.again), str(error)
+                lost += len(error.lost)
+            check_given(left, again, serializer)
+            left = again
+            if left:
+                await anyio.sleep(backoff_s)
+                backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
+    if left:
+        raise CommitTimedOutError(
+            f"{len(left)} of {len(committables)} committables of {what} were not committed within {timeout_s:g} s "
+            "(commitTimeout); the batch stays prepared, and is committed when the job starts again, before anything "
+            "is written"
+        )
+    return Lost(lost, len(committables), reason) if lost else None
+
+
+def check_given(given: Sequence[Any], returned: Sequence[Any], serializer: SimpleVersionedSerializer[Any]) -> None:
+    """Refuse what a committer returns if it was not given it: committed again and again, it would never be done.
+
+    :raises CommitError: it returned something else, or something twice
+    """
+    if not isinstance(returned, list | tuple):
+        raise CommitError(
+            f"a committer returned a {type(returned).__name__}; it must return a list of what to commit again"
+        )
+    known = [serializer.serialize(each) for each in given] if returned else []
+    for each in returned:
+        if (data := serializer.serialize(each)) not in known:
+            raise CommitError(
+                f"a committer returned a {type(each).__name__} that it was not given (or the same one twice); it must "
+                "return those of its committables that are to be committed again"
+            )
+        known.remove(data)

@@ -1,0 +1,275 @@
+"""The state machine of a two-phase commit, for whoever runs writers: Spark, or `run_local`.
+
+An attempt is begun, and then abandoned, or prepared and done. Between prepared and done it may turn out that the
+destination has lost what was prepared: if it has lost all, the attempt counts for nothing and its batch is written
+again; if a part, nobody can make it whole, and the coordinator says so and stops.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import anyio
+
+from asyncsink.committer import Committer, GlobalCommitter
+from asyncsink.errors import CommitError, ConfigurationError, LedgerError
+from asyncsink.ledger.state import KeptState, LedgerState
+from asyncsink.sink import Sink
+from asyncsink.transactions.committing import Lost, as_kept, check_given, commit_until_done, of_kept
+from asyncsink.transactions.log import Decision, Outcome, TransactionLog
+from asyncsink.transactions.transaction import Transaction
+from asyncsink.writer_states import restored_states
+
+logger = logging.getLogger(__name__)
+
+CommitterT = TypeVar("CommitterT", bound=Committer[Any] | GlobalCommitter[Any, Any])
+
+COMMIT_TIMEOUT_S: Final = 600.0
+_CLOSE_TIMEOUT_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An attempt that has been begun.
+
+    :param transaction: under which writers prepare
+    :param committed: the last decision that was carried out; None before the first
+    :param recovered: whether that has only been done now, for a predecessor that died
+    """
+
+    transaction: Transaction
+    committed: Decision | None
+    recovered: bool = False
+
+
+def is_transactional(sink: Sink[Any, Any, Any, Any]) -> bool:
+    """Whether what the sink's writers prepare has to be committed."""
+    return sink.create_committer() is not None or sink.create_global_committer() is not None
+
+
+def check_transactional(sink: Sink[Any, Any, Any, Any]) -> None:
+    """Refuse a sink with a committer whose committables cannot be kept.
+
+    :raises ConfigurationError: a serializer is missing
+    """
+    if is_transactional(sink) and sink.committable_serializer is None:
+        raise ConfigurationError(_no_serializer(sink, "committable_serializer", "what its writers prepare"))
+    if sink.create_global_committer() is not None and sink.global_committable_serializer is None:
+        raise ConfigurationError(
+            _no_serializer(sink, "global_committable_serializer", "what its GlobalCommitter combines")
+        )
+
+
+def _no_serializer(sink: Sink[Any, Any, Any, Any], name: str, what: str) -> str:
+    return (
+        f"{type(sink).__name__} has a committer and no {name}: {what} must outlive the process that made it; give it a "
+        "SimpleVersionedSerializer, such as DataclassSerializer(...)"
+    )
+
+
+class Coordinator:
+    """Begins, decides and carries out the transactions of one sink, by its log.
+
+    :param name: the sink's, for messages
+    :param commit_timeout_s: seconds that the commit of a batch may take
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sink: Sink[Any, Any, Any, Any],
+        log: TransactionLog,
+        *,
+        commit_timeout_s: float = COMMIT_TIMEOUT_S,
+    ) -> None:
+        self._name, self._sink, self._log = name, sink, log
+        self._commit_timeout_s = commit_timeout_s
+
+    async def begin(self, *, sweep: bool = True) -> Begun:
+        """Finish or give up what predecessors have left, and begin an attempt.
+
+        :param sweep: look for what dead attempts have left even if the last one was finished
+        :raises CommitError: what was prepared cannot be committed now, or a part of it never
+        :raises LedgerError: another planner is at work with this log, or its files cannot be read or written
+        """
+        known, recovered = self._log.generations(), False
+        if known.begun and known.is_finished:
+            committed = self._log.decision(known.begun)
+            if committed is None:
+                raise LedgerError(f"{self._log.location} lacks the decision on attempt {known.begun}, which is done")
+            last, run = committed.transaction, committed.transaction.run
+        else:
+            last = Transaction(self._log.sink_id(), known.begun, self._log.run_of(known.begun))
+            decided = self._log.decide(Decision(outcome=Outcome.ABANDONED, transaction=last)) if known.begun else None
+            if decided is not None and decided.outcome is Outcome.PREPARED:
+                recovered = await self._is_recovered(decided)
+            committed = self._log.decision(last.generation if recovered else known.done)
+            run, sweep = last.run + (decided is not None and decided.outcome is not Outcome.SKIPPED), True
+        transaction = Transaction(last.sink_id, last.generation + 1, run)
+        if sweep:
+            await self._sweep(transaction, LedgerState() if committed is None else committed.after)
+        self._log.begin(transaction)
+        self._log.tidy(known)
+        return Begun(transaction, committed, recovered)
+
+    async def _is_recovered(self, decided: Decision) -> bool:
+        """Commit what a predecessor has prepared; False if it is lost as a whole."""
+        what = _described(self._name, decided)
+        logger.warning("%s was prepared by a process that is no more, and is committed now", what)
+        if await self._is_carried_out(decided, what, is_recovery=True):
+            return True
+        logger.warning("%s was prepared, and lost as a whole before it was committed; it is written again", what)
+        return False
+
+    async def commit(self, decision: Decision, *, end_of_input: bool = False, sweep: bool = True) -> None:
+        """Decide that the attempt is committed, or only skipped, and carry it out.
+
+        :param end_of_input: whether nothing will ever be committed after it by the same writers
+        :param sweep: remove what losing attempts have left; not while the writer lives on
+        :raises LedgerError: it was decided otherwise before: nothing of it will ever be committed
+        :raises CommitError: it is decided, and could not be carried out now; or the destination has lost a part of it
+        """
+        transaction, what = decision.transaction, _described(self._name, decision)
+        if self._log.decide(decision) is not decision:
+            raise LedgerError(
+                f"{what} cannot be committed: attempt {transaction.generation} in {self._log.location} was decided "
+                "before, by a successor that took this one for dead; it writes the batch again"
+            )
+        self._check_newest(transaction, what)
+        if decision.outcome is Outcome.PREPARED:
+            await self._is_carried_out(decision, what, end_of_input=end_of_input)
+        if sweep:
+            await self._sweep(transaction, decision.after)
+
+    async def abort(self, transaction: Transaction, committables: Sequence[KeptState]) -> None:
+        """Give up the attempt, unless it is decided: then nothing is done, as whoever has decided goes on."""
+        abandoned = Decision(outcome=Outcome.ABANDONED, transaction=transaction)
+        if self._log.decide(abandoned) is not abandoned:
+            return
+        if committables:
+            async with self._sweeper() as sweeper:
+                await _tried("abort", lambda: sweeper.abort(self._read(committables)), self._name)
+
+    def _check_newest(self, transaction: Transaction, what: str) -> None:
+        """A zombie may have waited until the file that had decided against it was removed."""
+        if (begun := self._log.generations().begun) > transaction.generation:
+            raise LedgerError(
+                f"{what} cannot be committed: attempt {begun} has begun in {self._log.location}, and this was attempt "
+                f"{transaction.generation}; whoever began it has seen to this batch"
+            )
+
+    async def _is_carried_out(
+        self, decision: Decision, what: str, *, end_of_input: bool = False, is_recovery: bool = False
+    ) -> bool:
+        """Commit what was prepared; False if a predecessor's was lost as a whole, so that its batch can be repeated."""
+        committables = self._read(decision.committables)
+        async with self._committer() as committer, self._global_committer() as global_committer:
+            lost = None
+            if committer is not None:
+                lost = await self._committed(committer.commit, committables, self._committable_serializer, what)
+            if global_committer is not None and committables and lost is None:
+                lost = await self._committed_globally(global_committer, decision, committables, what, is_recovery)
+                if lost is not None and committer is not None:
+                    lost = Lost(lost.count, lost.of + len(committables), lost.reason)
+            if lost is not None:
+                if is_recovery and lost.is_whole:
+                    return False
+                raise CommitError(self._lost_message(decision.transaction, lost, what))
+            if global_committer is not None and end_of_input:
+                await global_committer.end_of_input()
+        self._log.finish(decision.transaction.generation)
+        return True
+
+    async def _committed_globally(
+        self,
+        committer: GlobalCommitter[Any, Any],
+        decision: Decision,
+        committables: list[Any],
+        what: str,
+        is_recovery: bool,
+    ) -> Lost | None:
+        serializer, generation = self._sink.global_committable_serializer, decision.transaction.generation
+        assert serializer is not None
+        kept = self._log.global_committable(generation) if is_recovery else None
+        if kept is None:
+            (combined,) = as_kept(serializer, [await committer.combine(committables)])
+            kept = self._log.keep_global(generation, combined)
+        found = of_kept(serializer, [kept], self._log.location)
+        if is_recovery:
+            recovered = await committer.filter_recovered_committables(found)
+            check_given(found, recovered, serializer)
+            found = recovered
+        return await self._committed(committer.commit, found, serializer, what)
+
+    def _lost_message(self, transaction: Transaction, lost: Lost, what: str) -> str:
+        said = f"the destination has lost {lost.count} of {lost.of} committables of {what} ({lost.reason})"
+        if lost.is_whole:
+            return f"{said}; nothing of it was committed: start the job again, which writes the batch again"
+        return f"{said}, and the others are committed; {self._log.remedies(transaction.generation)}"
+
+    async def _committed(
+        self, commit: Callable[[Sequence[Any]], Awaitable[list[Any]]], values: Sequence[Any], serializer: Any, what: str
+    ) -> Lost | None:
+        return await commit_until_done(commit, values, serializer, self._commit_timeout_s, what)
+
+    async def _sweep(self, transaction: Transaction, kept: LedgerState) -> None:
+        if not is_transactional(self._sink):
+            return
+        states = [
+            state
+            for partition, found in kept.writer_states.items()
+            for state in restored_states(self._sink, found, f"the writer of partition {partition}")
+        ]
+        async with self._sweeper() as sweeper:
+            await _tried("sweep", lambda: sweeper.sweep(transaction, states), self._name)
+
+    def _read(self, committables: Sequence[KeptState]) -> list[Any]:
+        return of_kept(self._committable_serializer, committables, self._log.location) if committables else []
+
+    @property
+    def _committable_serializer(self) -> Any:
+        return self._sink.committable_serializer
+
+    @asynccontextmanager
+    async def _sweeper(self) -> AsyncIterator[Committer[Any] | GlobalCommitter[Any, Any]]:
+        async with _closing(self._sink.create_committer() or self._sink.create_global_committer()) as sweeper:
+            assert sweeper is not None
+            yield sweeper
+
+    @asynccontextmanager
+    async def _committer(self) -> AsyncIterator[Committer[Any] | None]:
+        async with _closing(self._sink.create_committer()) as committer:
+            yield committer
+
+    @asynccontextmanager
+    async def _global_committer(self) -> AsyncIterator[GlobalCommitter[Any, Any] | None]:
+        async with _closing(self._sink.create_global_committer()) as committer:
+            yield committer
+
+
+@asynccontextmanager
+async def _closing(committer: CommitterT | None) -> AsyncIterator[CommitterT | None]:
+    try:
+        yield committer
+    finally:
+        if committer is not None:
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + _CLOSE_TIMEOUT_S):
+                await committer.aclose()
+
+
+async def _tried(operation: str, call: Callable[[], Awaitable[None]], name: str) -> None:
+    """What fails here leaves things behind that nobody sees, and a later sweep finds: no reason to fail a batch."""
+    try:
+        await call()
+    except Exception as error:
+        logger.warning("the committer of %r could not %s: %s: %s", name, operation, type(error).__name__, error)
+
+
+def _described(name: str, decision: Decision) -> str:
+    if decision.batch_id is not None:
+        return f"batch {decision.batch_id} of {name!r}"
+    return f"job {decision.job!r} of {name!r}" if decision.job is not None else f"the batch job to {name!r}"
