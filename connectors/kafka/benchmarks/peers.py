@@ -18,7 +18,7 @@ from pathlib import Path
 
 import producers
 import pyspark
-from spark_sinks import OURS, SHIPPED, SINKS, TUNED, Load, sends, spark_session
+from spark_sinks import OURS, OURS_TUNED, SHIPPED, SINKS, TUNED, Load, sends, spark_session
 from topics import Topics
 
 from asyncsink_testing.bench import Comparison, compare, interleave, report
@@ -29,6 +29,7 @@ from asyncsink_testing.processor_time import keep_orphans, tree
 ROUNDS = 7
 ROWS = (200_000, 500_000, 4_000_000)
 LOADS = {"keyed-100": (100, True), "plain-100": (100, False), "keyed-1000": (1000, True), "plain-1000": (1000, False)}
+PAIRS = ((OURS, SHIPPED), (OURS, TUNED), (OURS_TUNED, SHIPPED), (OURS_TUNED, TUNED))
 WITHOUT_SPARK = "producers"
 SIZES = (100, 1000)
 WARM_UP_ROWS = 1_000_000
@@ -57,20 +58,21 @@ def through_spark(topics: Topics, loads: Sequence[Load], rounds: int, broker: in
             costs = {sink: run.costs(load.rows) for sink, run in runs.items()}
             for sink in SINKS:
                 tell(f"{load}: {sink}", speeds[sink], costs[sink])
-            for peer in (SHIPPED, TUNED):
-                yield from beside(load, peer, (speeds[OURS], speeds[peer]), (costs[OURS], costs[peer]))
+            for ours, peer in PAIRS:
+                yield from beside(load, ours, peer, (speeds[ours], speeds[peer]), (costs[ours], costs[peer]))
 
 
 def beside(
     load: Load,
+    ours: str,
     peer: str,
     speeds: tuple[Sequence[float], Sequence[float]],
     costs: tuple[Sequence[float], Sequence[float]],
 ) -> Iterator[Comparison]:
-    """Ours and the peer's figures; the tuned peer is told of without a goal."""
-    shown, has_goal = f"{peer}, PySpark {pyspark.__version__}", peer == SHIPPED
+    """Ours and the peer's figures; of what is tuned there is no goal."""
+    shown, has_goal = f"{peer}, PySpark {pyspark.__version__}", (ours, peer) == (OURS, SHIPPED)
     yield compare(
-        f"processor time, {load}",
+        f"processor time, {ours}, {load}",
         costs[0],
         shown,
         costs[1],
@@ -78,7 +80,7 @@ def beside(
         goal=LEAST_PROCESSOR_RATIO if has_goal else None,
     )
     yield compare(
-        f"speed, {load}",
+        f"speed, {ours}, {load}",
         speeds[0],
         shown,
         speeds[1],

@@ -1,4 +1,4 @@
-"""A Spark job into Kafka: through our sink, through Spark's own as it is shipped, and through that one tuned."""
+"""A Spark job into Kafka: through our sink, through Spark's own as it is shipped, and through each of them tuned."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,11 +21,31 @@ TASKS = 2
 
 _ID_DIGITS = 20
 
-OURS, SHIPPED, TUNED = "asyncsink.kafka", "Spark's sink as shipped", "Spark's sink tuned"
-SINKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    OURS: ("asyncsink.kafka", {}),
-    SHIPPED: ("kafka", {}),
-    TUNED: (
+OURS, OURS_TUNED = "asyncsink.kafka", "asyncsink.kafka tuned"
+SHIPPED, TUNED = "Spark's sink as shipped", "Spark's sink tuned"
+_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BATCH_BYTES = 2 << 20
+"""Of Arrow's batches, where they are tuned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A sink of Spark.
+
+    :param options: beside servers and topic, which are the same for all; each waits for all replicas
+    :param small_batches: whether Arrow's batches are of 2 MiB, and not of Spark's 10 000 rows
+    """
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    small_batches: bool = False
+
+
+SINKS: Mapping[str, Door] = {
+    OURS: Door("asyncsink.kafka"),
+    OURS_TUNED: Door("asyncsink.kafka", small_batches=True),
+    SHIPPED: Door("kafka"),
+    TUNED: Door(
         "kafka",
         {
             "kafka.batch.size": "900000",
@@ -35,7 +55,6 @@ SINKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         },
     ),
 }
-"""The format and its options beside servers and topic, which are the same for all. Each waits for all replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +105,23 @@ def sends(
 
     :param processes: what all processes that count have used so far
     """
-    door, options = SINKS[sink]
+    door = SINKS[sink]
+    batch_rows = min(10_000, _BATCH_BYTES // load.size) if door.small_batches else 10_000
     rows = load.frame(spark)
 
     def run() -> Took:
         try:
             return send()
         except Exception as error:
-            if sink == OURS:
+            if door.format == OURS:
                 raise
             print(f"{load}: {sink} has failed and is asked again: {str(error)[:1000]}", file=sys.stderr)
             return send()
 
     def send() -> Took:
         with topics.fresh(load.rows) as topic:
-            writer = rows.write.format(door).mode("append").options(**options)
+            spark.conf.set(_BATCH_ROWS, str(batch_rows))
+            writer = rows.write.format(door.format).mode("append").options(**door.options)
             writer = writer.option("kafka.bootstrap.servers", topics.bootstrap).option("topic", topic)
             before, start_s = processes(), perf_counter()
             writer.save()
