@@ -13,7 +13,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 SITE = Path(__file__).with_name("site")
-CONNECTORS = {"toy": "asyncsink_toy", "counting": "asyncsink_counting", "broken": "asyncsink_broken"}
+CONNECTORS = {
+    "toy": "asyncsink_toy",
+    "counting": "asyncsink_counting",
+    "staging": "asyncsink_staging",
+    "broken": "asyncsink_broken",
+}
 
 
 @pytest.fixture(scope="session")

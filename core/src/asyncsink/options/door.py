@@ -27,7 +27,19 @@ class DoorOptions(ConnectorOptions):
     )
     state_location: str | None = option(
         None,
-        doc="Batch jobs: folder, or URL that fsspec knows, in which one run keeps for the next what it has learned.",
+        doc="Batch jobs: folder, or URL that fsspec knows, in which one run keeps for the next what it has learned, "
+        "and what it is about to commit.",
+    )
+    job_id: str | None = option(
+        None,
+        doc="Batch jobs with a stateLocation, to sinks that deliver exactly once: a name for what the job writes, such "
+        "as the day. A job by a name that was committed before is not written again.",
+    )
+    commit_timeout_s: float = option(
+        600.0,
+        unit="s",
+        doc="Time that the commit of a batch may take, to sinks that deliver exactly once; what is not committed by "
+        "then is committed when the query or the job starts again.",
     )
     allow_complete: bool = option(
         False,

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 
 class BatchWriter(PlannedWriter, DataSourceArrowWriter):
-    """Writes one batch job at least once: each task has delivered its rows before it returns."""
+    """Writes one batch job: each task has delivered its rows, or prepared them, before it returns."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """In each task: deliver its rows."""
         return self._write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """On the driver, once every task has succeeded: log the sum, and keep it in the ledger."""
+        """On the driver, once every task has succeeded: commit, log the sum, and keep it in the ledger."""
         self._commit(messages, None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Leave what was delivered: the job has failed, and running it again delivers all rows."""
+        """The job has failed: give up what was prepared. What was delivered stays; the next job delivers all rows."""
+        self._abort(messages)

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from asyncsink.errors import AccountingError
 from asyncsink.ledger import BatchProgress, KeptState
+from asyncsink.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,8 @@ class TaskCommit(WriterCommitMessage):
     :param learned: what the rate limits of the worker have learned, by scope
     :param claimed: partitions of the batch before whose states the writer has taken over
     :param states: what the writer leaves to the next batch
+    :param transaction: what the task has prepared for; None where the sink has no committer
+    :param committables: what it has prepared, as the sink's serializer wrote it
     """
 
     partition: int
@@ -76,6 +79,8 @@ class TaskCommit(WriterCommitMessage):
     learned: tuple[tuple[str, Snapshot], ...] = ()
     claimed: tuple[int, ...] = ()
     states: tuple[KeptState, ...] = ()
+    transaction: Transaction | None = None
+    committables: tuple[KeptState, ...] = ()
 
 
 def commits(messages: Iterable[WriterCommitMessage | None]) -> list[TaskCommit]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from asyncsink.errors import ConfigurationError
+from asyncsink.transactions.coordinator import is_transactional
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,7 +39,12 @@ def foreach_batch(
 
     if name is not None:
         _check_name(name)
-    door_options(options, streaming=False)
+    given = door_options(options, streaming=False)
+    if is_transactional(sink) and "stateLocation" not in given:
+        raise ConfigurationError(
+            f"foreach_batch of {type(sink).__qualname__}, which delivers exactly once, needs stateLocation = ...: "
+            "there it remembers which micro-batches are committed, as Spark repeats some"
+        )
     return _ForeachBatch(sink, name, options)
 
 
@@ -65,6 +71,11 @@ class _ForeachBatch:
     def _run(self, df: DataFrame, batch_id: int) -> str | None:
         query = self._name or _local_property(df, "sql.streaming.queryId")
         if query is None:
+            if is_transactional(self._sink):
+                raise ConfigurationError(
+                    f"foreach_batch of {type(self._sink).__qualname__}, which delivers exactly once, cannot learn the "
+                    "id of the query, and would commit a repeated micro-batch again; give it a name = ..."
+                )
             logger.warning(
                 "foreach_batch cannot learn the id of the query, so a repeated micro-batch gets new idempotency ids; "
                 "give it a name = ..."

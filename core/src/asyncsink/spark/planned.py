@@ -12,6 +12,7 @@ from asyncsink.spark.planning import Plan
 from asyncsink.spark.process import spare_what_is_loaded
 from asyncsink.spark.recovery import Recovered, keep, recover
 from asyncsink.spark.sentences import ours
+from asyncsink.spark.transactions import abort, begin, commit
 from asyncsink.spark.versions import packed
 
 if TYPE_CHECKING:
@@ -33,10 +34,14 @@ class PlannedWriter:
     def __reduce__(self) -> tuple[Any, ...]:
         if not self._is_recovered:
             with ours(f"reading the ledger of {self._plan.connector!r}"):
-                self._recovered = recover(self._plan.connector, self._plan.door, self._plan.streaming)
+                self._recovered = self._recover()
             self._is_recovered = True
         spare_what_is_loaded()
         return packed(self, self.__dict__, self._plan.sink)
+
+    def _recover(self) -> Recovered | None:
+        plan = self._plan
+        return begin(plan) if plan.transactional else recover(plan.connector, plan.door, plan.streaming)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
         from asyncsink.spark.task import write_task
@@ -48,5 +53,14 @@ class PlannedWriter:
         with ours(f"committing to {plan.connector!r}"):
             progress = summed(plan.connector, batch_id, tasks)
             log_progress(progress)
-            keep(plan.connector, plan.door, plan.streaming, progress, tasks)
+            if plan.transactional:
+                commit(plan, progress, tasks)
+            else:
+                keep(plan.connector, plan.door, plan.streaming, progress, tasks)
         spare_what_is_loaded()
+
+    def _abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """What was delivered stays; what was only prepared is given up, unless it is decided that it is committed."""
+        if self._plan.transactional:
+            with ours(f"giving up a batch of {self._plan.connector!r}"):
+                abort(self._plan, self._recovered, commits(messages))

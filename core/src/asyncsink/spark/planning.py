@@ -17,6 +17,7 @@ from asyncsink.options.door import DoorOptions
 from asyncsink.plugins import ConnectorInfo, connector_info, load_object, sink_of
 from asyncsink.sink import Sink
 from asyncsink.spark.columns import schema_of
+from asyncsink.transactions.coordinator import check_transactional, is_transactional
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Plan:
     :param streaming: whether this is a micro-batch of a streaming query, which has an id of its own
     :param door: the options that are not the sink's
     :param parallelism: Spark's default parallelism, where the program's side of the door could ask for it
+    :param transactional: whether what the tasks prepare has to be committed
+    :param job: the name of a batch job which is the same when it is run again; None if it has none
     """
 
     connector: str
@@ -38,6 +41,8 @@ class Plan:
     streaming: bool
     door: DoorOptions
     parallelism: int | None = None
+    transactional: bool = False
+    job: str | None = None
 
 
 def plan(connector: str, options: Mapping[str, str], struct: StructType, *, overwrite: bool, streaming: bool) -> Plan:
@@ -94,7 +99,29 @@ def _planned(
         sink.converter(schema)
     elif door.converter is not None:
         raise ConfigurationError(f"option 'converter' is given, but {connector!r} has no converter; leave it out")
-    return Plan(connector, sink, schema, uuid4().hex, streaming, door)
+    check_transactional(sink)
+    return Plan(
+        connector,
+        sink,
+        schema,
+        uuid4().hex,
+        streaming,
+        door,
+        transactional=_is_transactional(connector, sink, door),
+        job=door.job_id,
+    )
+
+
+def _is_transactional(connector: str, sink: Sink[Any, Any, Any, Any], door: DoorOptions) -> bool:
+    """Whether the sink commits in two phases; refuses options that would have no effect."""
+    found = is_transactional(sink)
+    if door.commit_timeout_s <= 0:
+        raise ConfigurationError(f"option 'commitTimeout' = {door.commit_timeout_s:g} s; it must be more than 0")
+    if not found and door.job_id is not None:
+        raise ConfigurationError(
+            f"option 'jobId' is given, and {connector!r} delivers at least once: it remembers no jobs; leave it out"
+        )
+    return found
 
 
 def _sink(connector: ConnectorInfo, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any]:
@@ -112,6 +139,10 @@ def _check_door(door: DoorOptions, *, streaming: bool) -> None:
     """Refuse an option that would have no effect, so that nobody relies on it."""
     if streaming and door.state_location is not None:
         raise ConfigurationError("option 'stateLocation' is for batch jobs; for a stream use ledgerLocation")
+    if streaming and door.job_id is not None:
+        raise ConfigurationError("option 'jobId' is for batch jobs; a stream's batches have numbers of their own")
+    if door.job_id is not None and door.state_location is None:
+        raise ConfigurationError("option 'jobId' needs a stateLocation, where it is remembered; give that too")
     if not streaming and door.ledger_location is not None:
         raise ConfigurationError("option 'ledgerLocation' is for streams; for a batch job use stateLocation")
     if not streaming and door.allow_complete:

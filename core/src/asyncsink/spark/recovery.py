@@ -14,6 +14,7 @@ from asyncsink.errors import LedgerError, LedgerUnavailableError
 from asyncsink.ledger import FOLDER, BatchProgress, KeptState, Ledger, LedgerState, Store, open_store, query_id_of
 from asyncsink.options.door import DoorOptions
 from asyncsink.spark.commit import TaskCommit
+from asyncsink.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
 
@@ -31,11 +32,15 @@ class Recovered:
     :param location: of the ledger, for messages
     :param state: after the last commit
     :param is_new: whether nothing was ever committed to this ledger
+    :param transaction: what the tasks prepare for; None where a sink has no committer
+    :param jobs: names of the batch jobs that were committed last
     """
 
     location: str
     state: LedgerState
     is_new: bool = False
+    transaction: Transaction | None = None
+    jobs: tuple[str, ...] = ()
 
     def is_of(self, query_id: str | None) -> bool:
         """Whether the ledger is that of the query which runs the task.
@@ -49,6 +54,12 @@ class Recovered:
                 f"the ledger {self.location} is that of query {self.state.query_id}, but this is query {query_id}: "
                 "the checkpoint was made anew or copied, or two queries share a ledgerLocation; give each query a "
                 "ledger of its own, or remove this one"
+            )
+        if self.transaction is not None:
+            raise LedgerError(
+                f"checkpointLocation leads asyncsink to the checkpoint of query {self.state.query_id}, but this is "
+                f"query {query_id}: it cannot see Spark's checkpoint, where it would remember what is committed; "
+                "name a ledgerLocation of this query alone"
             )
         say_once(
             f"checkpointLocation leads asyncsink to the checkpoint of query {self.state.query_id}, but this is query "
@@ -93,7 +104,7 @@ def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | N
     if state is not None:
         return Recovered(ledger.location, state)
     try:
-        query_id = _proof(door) if streaming else None
+        query_id = proof(door) if streaming else None
         ledger.probe()
     except LedgerUnavailableError as error:
         _go_on_without(error)
@@ -102,17 +113,26 @@ def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | N
 
 
 def _opened(connector: str, door: DoorOptions, streaming: bool) -> Ledger:
-    """Of a stream, or of a batch job with a stateLocation.
+    """Of a stream, or of a batch job with a stateLocation; raises as :func:`store_of` does."""
+    store = store_of(connector, door, streaming)
+    assert store is not None
+    return Ledger(store)
 
-    :raises LedgerUnavailableError: no location is given, or there can be no ledger
+
+def store_of(connector: str, door: DoorOptions, streaming: bool) -> Store | None:
+    """Where a stream or a batch job keeps its ledger; None for a batch job without a stateLocation.
+
+    :raises LedgerUnavailableError: no location is given for a stream, or there can be no ledger
     """
     location = (door.ledger_location or door.checkpoint_location) if streaming else door.state_location
-    if location is None:
+    if location is not None:
+        return open_store(location).within(FOLDER).within(connector)
+    if streaming:
         raise LedgerUnavailableError("asyncsink was given no checkpointLocation: give it as an option of the query")
-    return Ledger(open_store(location).within(FOLDER).within(connector))
+    return None
 
 
-def _proof(door: DoorOptions) -> str | None:
+def proof(door: DoorOptions) -> str | None:
     """The id of the query whose checkpoint the ledger lies in; None where the user has placed the ledger elsewhere."""
     checkpoint = _checkpoint(door)
     if checkpoint is None:
@@ -143,7 +163,7 @@ def keep(connector: str, door: DoorOptions, streaming: bool, progress: BatchProg
         return
     ledger = _reopened(connector, door, streaming)
     if progress.skipped:
-        _check_repeated(ledger, door, progress)
+        check_repeated(ledger, door, progress)
         return
     before = _committed.get(ledger.location)
     if before is None or before.batch_id != tasks[0].follows or before.query_id != progress.query_id:
@@ -180,7 +200,11 @@ def _check_nothing_is_left(connector: str, streaming: bool, tasks: Sequence[Task
         )
 
 
-def _check_repeated(ledger: Ledger, door: DoorOptions, repeated: BatchProgress) -> None:
+def check_repeated(ledger: Ledger, door: DoorOptions, repeated: BatchProgress) -> None:
+    """See that a batch which was skipped is the one that was committed by its number.
+
+    :raises LedgerError: it is another one
+    """
     assert repeated.batch_id is not None
     committed = ledger.progress(repeated.batch_id)
     if committed is None:

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 
 class StreamWriter(PlannedWriter, StreamArrowWriter):
-    """Writes one micro-batch at least once: each task has delivered its rows before it returns."""
+    """Writes one micro-batch: each task has delivered its rows, or prepared them, before it returns."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """In each task: deliver its rows."""
         return self._write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """On the driver, once every task of the micro-batch has succeeded: log the sum, and keep it in the ledger."""
+        """On the driver, once every task has succeeded: commit, log the sum, and keep it in the ledger."""
         self._commit(messages, batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Leave what was delivered: Spark repeats the micro-batch under the same id, after a plain stop too."""
+        """Spark repeats the micro-batch under the same id, after a plain stop too: give up what was prepared.
+
+        Spark asks for this as well where a commit has failed after it was decided. Then nothing is given up.
+        """
+        self._abort(messages)

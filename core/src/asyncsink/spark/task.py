@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -19,6 +19,8 @@ from asyncsink.context import WriterInitContext
 from asyncsink.errors import AsyncSinkError
 from asyncsink.ledger import KeptState
 from asyncsink.metrics import Metrics
+from asyncsink.processing_time import ProcessingTimers
+from asyncsink.sink import Sink
 from asyncsink.spark.commit import TaskCommit
 from asyncsink.spark.limits import learned, teach, with_its_part
 from asyncsink.spark.mailbox import Mailbox
@@ -28,6 +30,8 @@ from asyncsink.spark.recovery import Recovered
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.worker import Worker
 from asyncsink.spark.writing import counted, write_rows
+from asyncsink.transactions.committing import as_kept
+from asyncsink.transactions.transaction import Transaction
 from asyncsink.writer_states import kept_states, restored_states
 
 logger = logging.getLogger(__name__)
@@ -50,8 +54,16 @@ class _Task:
 
     @property
     def is_committed(self) -> bool:
-        """Whether the ledger has the batch by this number as its last one."""
-        return self.recovered is not None and self.batch_id is not None and self.recovered.is_committed(self.batch_id)
+        """Whether the ledger has the batch by this number as its last one, or the job by this name among its last."""
+        if self.recovered is None:
+            return False
+        if self.batch_id is None:
+            return self.plan.job is not None and self.plan.job in self.recovered.jobs
+        return self.recovered.is_committed(self.batch_id)
+
+    @property
+    def transaction(self) -> Transaction | None:
+        return None if self.recovered is None else self.recovered.transaction
 
     def commit(self, **counts: Any) -> TaskCommit:
         """The message to the driver, with what a task without rows tells too."""
@@ -61,6 +73,7 @@ class _Task:
             query_id=self.query_id,
             is_kept=self.recovered is not None,
             follows=None if self.recovered is None else self.recovered.state.batch_id,
+            transaction=self.transaction,
             **counts,
         )
 
@@ -107,14 +120,18 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
         sink, metrics = with_its_part(task.plan.sink, task.recovered, task.plan.parallelism), Metrics()
         teach(worker.clients, sink, task.recovered)
         states = restored_states(sink, task.states, f"the writer of partition {task.partition}")
-        async with sink.create_writer(_context(task, worker, metrics), states) as writer:
+        timers = ProcessingTimers()
+        context = _context(task, worker, metrics, timers)
+        async with timers.running(), sink.create_writer(context, states) as writer:
             rows = await write_rows(writer, mailbox)
             await writer.flush(end_of_input=True)
+            prepared = await writer.prepare_commit(flush=True)
             left = kept_states(sink, writer.snapshot_state())
         return task.commit(
             **counted(writer, rows, metrics),
             claimed=(task.partition,) if task.states else (),
             states=left,
+            committables=_kept(sink, prepared),
             learned=learned(worker.clients, sink),
         )
 
@@ -139,7 +156,12 @@ def _begun(plan: Plan, recovered: Recovered | None) -> _Task:
     )
 
 
-def _context(task: _Task, worker: Worker, metrics: Metrics) -> WriterInitContext:
+def _kept(sink: Sink[Any, Any, Any, Any], prepared: Sequence[Any]) -> tuple[KeptState, ...]:
+    serializer = sink.committable_serializer
+    return () if serializer is None else as_kept(serializer, prepared)
+
+
+def _context(task: _Task, worker: Worker, metrics: Metrics, timers: ProcessingTimers) -> WriterInitContext:
     return WriterInitContext(
         writer_id=task.partition,
         attempt=task.attempt,
@@ -149,4 +171,6 @@ def _context(task: _Task, worker: Worker, metrics: Metrics) -> WriterInitContext
         schema=task.plan.schema,
         clients=worker.clients,
         metric_group=metrics.group,
+        processing_time_service=timers,
+        transaction=task.transaction,
     )

@@ -63,7 +63,9 @@ class SinkDataSource(ConnectorDataSource):
 
         options = {key: value for key, value in self.options.items() if folded(key) != folded(RUN_OPTION)}
         plan = plan_sink(self.connector, self.sink, options, schema, overwrite=overwrite, streaming=streaming)
-        return replace(plan, run_id=option_of(self, RUN_OPTION) or plan.run_id, parallelism=self.parallelism)
+        run = option_of(self, RUN_OPTION)
+        plan = replace(plan, parallelism=self.parallelism)
+        return plan if run is None else replace(plan, run_id=run, job=plan.job or run)
 
 
 def write(

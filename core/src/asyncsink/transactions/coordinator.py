@@ -108,7 +108,9 @@ class Coordinator:
             if decided is not None and decided.outcome is Outcome.PREPARED:
                 recovered = await self._is_recovered(decided)
             committed = self._log.decision(last.generation if recovered else known.done)
-            run, sweep = last.run + (decided is not None and decided.outcome is not Outcome.SKIPPED), True
+            run, sweep = last.run, sweep and decided is not None
+            if decided is not None and decided.outcome is not Outcome.SKIPPED:
+                run, sweep = run + 1, True
         transaction = Transaction(last.sink_id, last.generation + 1, run)
         if sweep:
             await self._sweep(transaction, LedgerState() if committed is None else committed.after)

@@ -1,0 +1,147 @@
+"""Two-phase commits under Spark: begun where a batch is planned, prepared in its tasks, committed on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any, Final
+
+import anyio
+
+from asyncsink.errors import LedgerError, LedgerUnavailableError
+from asyncsink.ledger import BatchProgress, KeptState, Ledger, LedgerState
+from asyncsink.ledger.memory import MemoryStore
+from asyncsink.ledger.store import Store
+from asyncsink.spark.commit import TaskCommit
+from asyncsink.spark.planning import Plan
+from asyncsink.spark.recovery import Recovered, check_repeated, proof, store_of, succeeding
+from asyncsink.transactions.coordinator import Coordinator
+from asyncsink.transactions.log import Decision, Outcome, TransactionLog
+from asyncsink.transactions.transaction import Transaction
+
+KEPT_JOBS: Final = 100
+"""Names of batch jobs that a log remembers."""
+
+_JOBS, _PROGRESS = "jobs", "progress"
+_swept: set[str] = set()
+_last: dict[str, Decision] = {}
+
+
+def begin(plan: Plan) -> Recovered:
+    """Finish what predecessors have left, and begin an attempt at the batch that is being planned.
+
+    :raises LedgerUnavailableError: a stream has no place where this can be remembered
+    :raises LedgerError: the ledger cannot be read or written, or another query uses it
+    :raises CommitError: what was prepared before cannot be committed
+    """
+    store = _store(plan)
+    log = TransactionLog(store)
+    begun = anyio.run(partial(_coordinator(plan, log).begin, sweep=store.location not in _swept))
+    _swept.add(store.location)
+    committed = begun.committed
+    if committed is None:
+        query_id = proof(plan.door) if plan.streaming else None
+        return Recovered(store.location, LedgerState(query_id=query_id), is_new=True, transaction=begun.transaction)
+    if begun.recovered:
+        _note(Ledger(store), committed)
+    return Recovered(
+        store.location, committed.after, transaction=begun.transaction, jobs=tuple(committed.note.get(_JOBS, ()))
+    )
+
+
+def commit(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> None:
+    """Commit what the tasks have prepared.
+
+    :raises LedgerError: it was decided otherwise before, or the ledger cannot be read or written
+    :raises CommitError: it is decided, and cannot be carried out now
+    """
+    if not tasks:
+        return
+    transaction, store = _transaction(tasks), _store(plan)
+    log, ledger = TransactionLog(store), Ledger(store)
+    if progress.skipped:
+        if plan.streaming:
+            check_repeated(ledger, plan.door, progress)
+        decision = Decision(outcome=Outcome.SKIPPED, transaction=transaction, batch_id=progress.batch_id, job=plan.job)
+        anyio.run(_coordinator(plan, log).commit, decision)
+        return
+    decision = _decision(plan, progress, tasks, _before(log, tasks))
+    anyio.run(partial(_coordinator(plan, log).commit, decision, end_of_input=not plan.streaming))
+    _last[log.location] = decision
+    _note(ledger, decision)
+
+
+def abort(plan: Plan, recovered: Recovered | None, tasks: Sequence[TaskCommit]) -> None:
+    """Give up what the tasks have prepared, unless it is decided already. Where nobody can tell, the next planner does.
+
+    :raises LedgerError: the ledger cannot be read or written
+    """
+    transaction = _transaction(tasks) if tasks else recovered.transaction if recovered is not None else None
+    if transaction is not None:
+        anyio.run(_coordinator(plan, TransactionLog(_store(plan))).abort, transaction, _committables(tasks))
+
+
+def _decision(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit], before: Decision | None) -> Decision:
+    state = LedgerState() if before is None else before.after
+    if not plan.streaming:
+        progress = replace(progress, batch_id=0 if state.batch_id is None else state.batch_id + 1)
+    jobs = [] if before is None else list(before.note.get(_JOBS, ()))
+    transaction = _transaction(tasks)
+    after = succeeding(state, progress, tasks)
+    progress = replace(progress, writer_states=sum(map(len, after.writer_states.values())))
+    note: Mapping[str, Any] = {
+        _PROGRESS: asdict(progress),
+        _JOBS: [*jobs, *([] if plan.job is None else [plan.job])][-KEPT_JOBS:],
+    }
+    return Decision(
+        outcome=Outcome.PREPARED,
+        transaction=transaction,
+        batch_id=progress.batch_id if plan.streaming else None,
+        job=plan.job,
+        committables=_committables(tasks),
+        after=after,
+        note=note,
+    )
+
+
+def _committables(tasks: Sequence[TaskCommit]) -> tuple[KeptState, ...]:
+    """In the order of the partitions."""
+    return tuple(each for task in sorted(tasks, key=lambda task: task.partition) for each in task.committables)
+
+
+def _transaction(tasks: Sequence[TaskCommit]) -> Transaction:
+    found = {task.transaction for task in tasks}
+    transaction = found.pop()
+    if found or transaction is None:
+        raise LedgerError(
+            f"the tasks of one batch have prepared for {len(found) + 1} attempts, so that it cannot be committed; this "
+            "is a bug of asyncsink, please report it"
+        )
+    return transaction
+
+
+def _before(log: TransactionLog, tasks: Sequence[TaskCommit]) -> Decision | None:
+    """What was committed last; remembered by a process that commits one batch after the other."""
+    known = _last.get(log.location)
+    if known is not None and tasks[0].follows == known.after.batch_id and tasks[0].query_id == known.after.query_id:
+        return known
+    done = log.generations().done
+    return log.decision(done) if done else None
+
+
+def _note(ledger: Ledger, decision: Decision) -> None:
+    """Write down what became of the batch, for people and their tools: what counts is in the log."""
+    ledger.commit(decision.after, BatchProgress(**decision.note[_PROGRESS]))
+
+
+def _coordinator(plan: Plan, log: TransactionLog) -> Coordinator:
+    return Coordinator(plan.connector, plan.sink, log, commit_timeout_s=plan.door.commit_timeout_s)
+
+
+def _store(plan: Plan) -> Store:
+    try:
+        store = store_of(plan.connector, plan.door, plan.streaming)
+    except LedgerUnavailableError as error:
+        raise LedgerUnavailableError(f"{error}. {plan.connector!r} delivers exactly once, and needs it") from error
+    return MemoryStore() if store is None else store
