@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any, Final
@@ -115,8 +116,13 @@ class _Run:
             transaction=self._transaction if is_transactional(self._sink) else None,
         )
         restored = restored_states(self._sink, states, f"the state of {self._name}")
-        async with timers.running(), self._sink.create_writer(context, restored) as writer:
-            async for element in _each(elements):
+        # Trio complains of a generator that is left in its midst and not closed.
+        async with (
+            aclosing(_each(elements)) as each,
+            timers.running(),
+            self._sink.create_writer(context, restored) as writer,
+        ):
+            async for element in each:
                 self._position += 1
                 if self._position <= self._committed:
                     continue
@@ -154,7 +160,7 @@ def _left(begun: Begun) -> Sequence[KeptState]:
     return () if committed is None else committed.after.writer_states.get(_PARTITION, ())
 
 
-async def _each(elements: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+async def _each(elements: Iterable[Any] | AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
     if isinstance(elements, AsyncIterable):
         async for element in elements:
             yield element

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -136,6 +138,21 @@ def test_what_a_writer_prepared_before_it_failed_is_given_up(tmp_path: Path) -> 
     area.meet = lambda _: None
     assert run(StagedSink(area), tmp_path).recovered is False
     assert area.visible == ELEMENTS
+
+
+def test_a_run_that_fails_in_its_midst_leaves_nothing_for_the_event_loop_to_tidy_up(tmp_path: Path) -> None:
+    area = StagingArea()
+
+    def fail(what: str) -> None:
+        raise OSError("no room")
+
+    area.meet = fail
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(OSError, match="no room"):
+            anyio.run(partial(run_local, StagedSink(area), ELEMENTS, tmp_path, checkpoint_every=2), backend="trio")
+        gc.collect()
+    assert [str(each.message) for each in told] == []
 
 
 def test_what_a_committer_puts_off_is_committed_again(tmp_path: Path) -> None:
