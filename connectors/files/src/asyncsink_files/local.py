@@ -1,0 +1,162 @@
+"""Files in a folder of this machine, or one that all machines mount."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_NO_HARD_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS}
+_COPIED_AT_ONCE: Final = 1 << 20
+
+
+class LocalFile:
+    """A file that grows."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name, self._path = name, path
+        self._file: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        self.size = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        file, view = self._open(), memoryview(data)
+        while view:
+            written = os.write(file, view)
+            self.size += written
+            view = view[written:]
+        return len(data)
+
+    def sync(self) -> None:
+        os.fsync(self._open())
+        sync_folder(self._path.parent)
+
+    def close(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
+            os.close(file)
+
+    def _open(self) -> int:
+        if self._file is None:
+            raise OSError(errno.EBADF, "the file is closed", str(self._path))
+        return self._file
+
+
+class LocalStorage:
+    """Files beneath a folder; it is made when the first one is."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.location = str(folder)
+
+    def begin(self, name: str) -> LocalFile:
+        path = self._folder / name
+        return _within_folder(path.parent, lambda: LocalFile(name, path))
+
+    def resume(self, name: str, length: int, new_name: str) -> LocalFile:
+        path = self._folder / name
+        with path.open("rb") as earlier:
+            file = self.begin(new_name)
+            try:
+                while file.size < length:
+                    data = earlier.read(min(length - file.size, _COPIED_AT_ONCE))
+                    if not data:
+                        raise EOFError(f"{path} has {file.size} of {length} bytes")
+                    file.write(data)
+            except BaseException:
+                file.close()
+                raise
+        return file
+
+    def rename(self, name: str, final: str) -> bool:
+        try:
+            (self._folder / name).rename(self._folder / final)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def exists(self, name: str) -> bool:
+        return (self._folder / name).exists()
+
+    def create(self, name: str, data: bytes, aside: str) -> bool:
+        path = self._folder / name
+        file = self.begin(aside)
+        written = self._folder / aside
+        try:
+            file.write(data)
+            file.sync()
+            return _within_folder(path.parent, lambda: _linked(written, path))
+        finally:
+            file.close()
+            with suppress(OSError):
+                written.unlink()
+
+    def mark(self, name: str) -> None:
+        (self._folder / name).touch()
+
+    def read(self, name: str) -> bytes:
+        return (self._folder / name).read_bytes()
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            with os.scandir(self._folder / folder) as entries:
+                return sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
+        except FileNotFoundError:
+            return []
+
+    def remove(self, name: str) -> None:
+        (self._folder / name).unlink(missing_ok=True)
+
+    def remove_folder(self, folder: str) -> None:
+        # What is in it, or not there, is no reason to fail.
+        with suppress(OSError):
+            (self._folder / folder).rmdir()
+
+    def sync(self, folder: str) -> None:
+        sync_folder(self._folder / folder)
+
+
+def _within_folder(folder: Path, make: Callable[[], T]) -> T:
+    """What `make` makes in a folder, which may have to be made first. Another sink may just have removed it."""
+    for _ in range(3):
+        try:
+            return make()
+        except FileNotFoundError:
+            make_folder(folder)
+    return make()
+
+
+def _linked(written: Path, path: Path) -> bool:
+    """Whether a file has got a second name, which nothing had before; durable then."""
+    try:
+        os.link(written, path)
+    except FileExistsError:
+        # Over NFS an answer may get lost, and the client then finds the link that it has made itself.
+        return written.stat().st_nlink == 2
+    except OSError as error:
+        if error.errno in _NO_HARD_LINKS:
+            raise OSError(error.errno, "the file system has no hard links; set manifest=false", str(path)) from error
+        raise
+    sync_folder(path.parent)
+    return True
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder with those above it, each durable in the one that holds it."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in new:
+        sync_folder(each.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
