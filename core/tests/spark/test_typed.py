@@ -136,9 +136,9 @@ def test_tasks_learn_the_default_parallelism_of_the_session(
 def test_a_sink_that_no_module_has_is_written_to_as_well(
     spark: SparkSession, toy_log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from asyncsink_toy import ToySink  # type: ignore[import-not-found]
+    from asyncsink_toy import ToySink
 
-    class OrdersSink(ToySink):  # type: ignore[misc]
+    class OrdersSink(ToySink):
         def size_in_bytes(self, entry: str) -> int:
             return 1
 
