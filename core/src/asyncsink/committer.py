@@ -29,8 +29,10 @@ class Sweeper(ABC, Generic[CommT]):
     async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
         """Remove what writers of this sink have left that nobody will commit; nothing by default.
 
-        Asked where nothing but `transaction` is open: everything else that bears its ``sink_id`` is of dead or losing
-        attempts. What bears another id, or none, is not ours. It may be asked at any time and any number of times.
+        Asked where nothing but `transaction` is open: everything else that bears its ``sink_id`` and its generation, or
+        one before it, is of dead or losing attempts. What bears a later one belongs to a successor, which has taken
+        this process for dead: leave it alone. What bears another id, or none, is not ours. It may be asked at any time
+        and any number of times.
 
         :param transaction: the one that is open, or has just been committed
         :param states: of writers to come, which may have begun something that stays

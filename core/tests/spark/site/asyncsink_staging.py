@@ -129,9 +129,15 @@ class StagingCommitter(Committer[StagedFile]):
     async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
         self._note("sweep")
         for path in (self._folder / "staged").glob(f"{transaction.sink_id}-*"):
-            path.unlink(missing_ok=True)
+            if generation_of(path.name) <= transaction.generation:
+                path.unlink(missing_ok=True)
 
     def _note(self, event: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "events").open("a") as file:
             file.write(f"{event} {os.getpid()}\n")
+
+
+def generation_of(name: str) -> int:
+    """The attempt at a batch for which a file was staged."""
+    return int(name.split("-")[1])

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Never
 from uuid import uuid4
 
-from asyncsink_staging import StagedFile, StagingCommitter, StagingSink, StagingWriter
+from asyncsink_staging import StagedFile, StagingCommitter, StagingSink, StagingWriter, generation_of
 from fsspec.implementations.local import LocalFileSystem
 
-from asyncsink import InitContext, Transaction, WriteContext
+from asyncsink import InitContext, WriteContext
 from asyncsink.plugins import ConnectorInfo, hookimpl
 
 DEAF = "deaf"
@@ -94,15 +94,5 @@ class StoppingWriter(StagingWriter):
 class StoppingCommitter(StagingCommitter):
     def _is_visible(self, name: str) -> bool:
         is_visible = super()._is_visible(name)
-        meet(f"renamed-{_generation(name)}")
+        meet(f"renamed-{generation_of(name)}")
         return is_visible
-
-    async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
-        """What is staged under a later attempt belongs to a successor, which has taken this process for dead."""
-        for path in (self._folder / "staged").glob(f"{transaction.sink_id}-*"):
-            if _generation(path.name) <= transaction.generation:
-                path.unlink(missing_ok=True)
-
-
-def _generation(name: str) -> int:
-    return int(name.split("-")[1])
