@@ -37,9 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(options: Namespace, folder: Path) -> int:
-    kills = schedule(options.kills, random.Random(options.seed))
+    target = TARGETS[options.sink]
+    kills = schedule(options.kills, random.Random(options.seed), target.victims)
     try:
-        outcome = Campaign(TARGETS[options.sink], options.guarantee, kills, options.seed, folder, _say).run()
+        outcome = Campaign(target, options.guarantee, kills, options.seed, folder, _say).run()
     except ChaosError as error:
         print(error, file=sys.stderr)
         return 1

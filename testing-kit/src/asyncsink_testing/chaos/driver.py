@@ -12,6 +12,7 @@ import os
 import random
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def main(folder: Path) -> None:
 
     job = json.loads((folder / "job.json").read_text())
     threading.Thread(target=_end_with_stdin, daemon=True).start()
-    session, chosen = _session(), random.Random(job["seed"])
+    session, chosen = _session(job["settings"]), random.Random(job["seed"])
     while True:
         query = _started(session, folder, job, chosen.choice(_PARTITIONS))
         try:
@@ -44,7 +45,7 @@ def _end_with_stdin() -> None:
     os._exit(1)
 
 
-def _session() -> Any:
+def _session(chosen: Mapping[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
     settings: dict[str, bool | float | int | str | None] = {
@@ -54,6 +55,7 @@ def _session() -> Any:
         # A JVM that lives for seconds has nothing of the second compiler.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "512m",
+        **chosen,
     }
     # Four tries for each task: a worker that is killed costs its task and not the query.
     return SparkSession.builder.master("local[2, 4]").config(map=settings).getOrCreate()

@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from asyncsink_testing.chaos.errors import ChaosError
 from asyncsink_testing.chaos.processes import kill_session
+from asyncsink_testing.chaos.targets import Target
 
 RESTARTED = "the query has failed and is started again"
 """What the driver logs then."""
@@ -107,15 +108,16 @@ class Destination(Program):
 class Driver(Program):
     """Spark's driver with its JVM and the Python processes of both.
 
-    :param columns: what is sent to the connector, as SQL expressions over the columns of the source
+    :param options: of the sink
     """
 
-    def __init__(self, folder: Path, connector: str, options: Mapping[str, str], columns: Sequence[str]) -> None:
+    def __init__(self, folder: Path, target: Target, options: Mapping[str, str]) -> None:
         super().__init__("asyncsink_testing.chaos.driver", folder)
         self._job: dict[str, Any] = {
-            "format": f"asyncsink.{connector}",
+            "format": f"asyncsink.{target.name}",
             "options": dict(options),
-            "columns": list(columns),
+            "columns": list(target.columns),
+            "settings": dict(target.settings),
         }
         self._file = folder / "job.json"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
 Victim = Literal["worker", "driver", "destination", "planner", "commit process"]
+VICTIMS: tuple[Victim, ...] = get_args(Victim)
 Aim = Literal["write", "commit", "planning", "any"]
 """What the kill has to hit; ``any``: whatever goes on at a random instant after the kill before it."""
 
@@ -31,9 +33,13 @@ class Kill:
     aim: Aim
 
 
-def schedule(kills: int, random: Random) -> list[Kill]:
-    """So many kills, in random order."""
-    victims = [_DEALT[number % len(_DEALT)] for number in range(kills)]
+def schedule(kills: int, random: Random, victims_of: Sequence[Victim] = VICTIMS) -> list[Kill]:
+    """So many kills, in random order.
+
+    :param victims_of: what can be killed of the sink; some destinations cannot
+    """
+    dealt = [each for each in _DEALT if each in victims_of]
+    victims = [dealt[number % len(dealt)] for number in range(kills)]
     writes, commits = ceil(_WRITES * kills), ceil(_COMMITS * kills)
     plannings = int(_PLANNINGS * kills)
     shares: list[tuple[Aim, int]] = [("write", writes), ("commit", commits), ("planning", plannings), ("any", kills)]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from asyncsink_testing.aws.boto import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from asyncsink_testing.aws.fake import REGION
 from asyncsink_testing.chaos.aws_api import STREAM
+from asyncsink_testing.chaos.files_folder import FolderReader
 from asyncsink_testing.chaos.kafka_log import TOPIC, KafkaReader
 from asyncsink_testing.chaos.log import LogReader
+from asyncsink_testing.chaos.schedule import VICTIMS, Victim
 from asyncsink_testing.chaos.source import Row
 
 AT_LEAST_ONCE = "at-least-once"
@@ -42,6 +44,8 @@ class Target:
         write can be hit half way
     :param reader: makes what reads the rows back, by the run's folder, in which there may be nothing yet
     :param columns: what the sink is sent, as SQL expressions over the columns of the source
+    :param victims: what can be killed
+    :param settings: of Spark's session
     """
 
     name: str
@@ -50,6 +54,8 @@ class Target:
     options: Callable[[str, str], Mapping[str, str]]
     reader: Callable[[Path], Reader]
     columns: tuple[str, ...] = ("*",)
+    victims: tuple[Victim, ...] = VICTIMS
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 _TUNING = {
@@ -98,9 +104,27 @@ def _firehose_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
     return {**_aws_options(endpoint, guarantee), "packing": "rows", "packedRecordRows": "2"}
 
 
+def _files_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    return {"path": endpoint, "deliveryGuarantee": guarantee}
+
+
+_SLOW_ROWS = ("id", "concat(text, substr(reflect('java.lang.Thread', 'sleep', 2L), 1, 0)) AS text")
+"""A file takes a micro-batch within a millisecond, which would leave no time to hit it half way."""
+
+
 TARGETS: Mapping[str, Target] = {
     each.name: each
     for each in (
+        Target(
+            "files",
+            (EXACTLY_ONCE,),
+            "asyncsink_testing.chaos.files_service",
+            _files_options,
+            FolderReader,
+            _SLOW_ROWS,
+            tuple(each for each in VICTIMS if each != "destination"),
+            {"spark.sql.execution.arrow.maxRecordsPerBatch": "5"},
+        ),
         Target("firehose", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.firehose_service", _firehose_options, LogReader),
         Target("kinesis", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.kinesis_service", _aws_options, LogReader),
         Target("http", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.http_service", _http_options, LogReader),
