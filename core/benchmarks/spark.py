@@ -24,15 +24,24 @@ that whatever Python does beside reading is missing there.
 MOST_MS_ABOVE = 30.0
 LEAST_SHARE_OF_ROWS = 0.9
 MOST_ROUND_TRIPS = 3.0
+MOST_COMMIT_MS_ABOVE = 30.0
+"""What deciding and remembering may cost a micro-batch, beside what a destination takes for its commit."""
 
 OURS, PEER = "asyncsink.noop", "idle"
+EXACTLY_ONCE, AT_LEAST_ONCE = "exactly once", "ours, at least once"
 PEER_SHOWN = f"a Python sink that only reads, PySpark {pyspark.__version__}"
 
 
 def compared(rounds: int) -> list[Comparison]:
     with TemporaryDirectory(prefix="asyncsink-bench-") as name, spark_session(Path(name)) as spark:
         stream = MicroBatches(spark, Path(name), MICRO_BATCHES)
-        ms = interleave({door: partial(stream.median_ms, door) for door in (OURS, PEER)}, rounds)
+        ms = interleave(
+            {
+                **{door: partial(stream.median_ms, door) for door in (OURS, PEER)},
+                EXACTLY_ONCE: partial(stream.median_ms, OURS, commits="true"),
+            },
+            rounds,
+        )
         rows = {
             tasks: interleave(
                 {door: partial(thousand_rows_per_s, spark, door, ROWS, tasks) for door in (OURS, PEER)}, rounds
@@ -42,6 +51,14 @@ def compared(rounds: int) -> list[Comparison]:
         trips = round_trips(spark, Path(name), OURS, MICRO_BATCHES)
     per_batch = compare(
         "a micro-batch of ten rows", ms[OURS], PEER_SHOWN, ms[PEER], unit="ms", most_above=MOST_MS_ABOVE
+    )
+    per_commit = compare(
+        "a micro-batch of ten rows, committed in two phases",
+        ms[EXACTLY_ONCE],
+        AT_LEAST_ONCE,
+        ms[OURS],
+        unit="ms",
+        most_above=MOST_COMMIT_MS_ABOVE,
     )
     throughput = [
         compare(
@@ -64,7 +81,7 @@ def compared(rounds: int) -> list[Comparison]:
         unit="round trips",
         most_above=MOST_ROUND_TRIPS,
     )
-    return [per_batch, *throughput, slow]
+    return [per_batch, per_commit, *throughput, slow]
 
 
 def main() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from asyncsink.async_sink import AsyncSink
+from asyncsink.committer import Committer
 from asyncsink.context import InitContext, Schema, WriteContext
 from asyncsink.converter import ElementConverter
 from asyncsink.errors import SchemaError
-from asyncsink.options import ConnectorOptions
+from asyncsink.options import ConnectorOptions, option
 from asyncsink.plugins import ConnectorInfo, hookimpl
 from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.serializer import BytesSerializer
 
 
 @hookimpl
@@ -23,7 +25,7 @@ def asyncsink_connector() -> ConnectorInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class NoOptions(ConnectorOptions):
-    """Nothing to choose."""
+    commits: bool = option(False, doc="Whether each batch is committed in two phases, by a committer of no work.")
 
 
 class ValueColumn(ElementConverter[Any, bytes]):
@@ -40,10 +42,18 @@ class ValueColumn(ElementConverter[Any, bytes]):
         return ArrowBlock.of_column(batch, "value")
 
 
+class NoOpCommitter(Committer[bytes]):
+    """Has nothing to commit: what is timed is how that is decided and remembered."""
+
+    async def commit(self, committables: Sequence[bytes]) -> list[bytes]:
+        return []
+
+
 class NoOpSink(AsyncSink[Any, bytes, None]):
     """Has the limits that every sink has by default, and answers each request at once."""
 
     options_type = NoOptions
+    committable_serializer: Any = BytesSerializer()
 
     @asynccontextmanager
     async def connect(self, context: InitContext) -> AsyncIterator[None]:
@@ -53,6 +63,9 @@ class NoOpSink(AsyncSink[Any, bytes, None]):
         if schema is not None and schema.find("value") is None:
             raise SchemaError(f"column 'value' is missing; found are {', '.join(schema.names)}: rename one to it")
         return ValueColumn()
+
+    def create_committer(self) -> Any:
+        return NoOpCommitter() if self.options.commits else None
 
     def size_in_bytes(self, entry: bytes) -> int:
         return len(entry)
