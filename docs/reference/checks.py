@@ -61,6 +61,8 @@ def facts(check: Check) -> Iterator[str]:
     yield f"{check.level.capitalize()} since {check.since}"
     if check.asks:
         yield f"asks for {', '.join(f'`{name}`' for name in check.asks)}"
+    if check.not_with:
+        yield f"does not apply with {', '.join(f'`{name}`' for name in check.not_with)}"
     if check.needs:
         yield f"needs the fault {_names(check.needs)}"
     if check.one_of:

@@ -67,6 +67,7 @@ class TestSimpleKinesis(SinkConformance):
         rejects_entries=True,
         retry_after=False,
         keeps_state=True,
+        commits=False,
         max_batch_entries=500,
         max_batch_bytes=5 << 20,
         max_record_bytes=1 << 20,

@@ -64,8 +64,8 @@ class Base(SinkConformance):
     destination_level = "in process"
     capabilities = Capabilities(
         guarantee="at-least-once", ordering="none", partial_failure=False, atomic_requests=False, idempotent=False,
-        rejects_entries=False, retry_after=False, keeps_state=False, max_batch_entries=None, max_batch_bytes=None,
-        max_record_bytes=None, client_modules=(),
+        rejects_entries=False, retry_after=False, keeps_state=False, commits=False, max_batch_entries=None,
+        max_batch_bytes=None, max_record_bytes=None, client_modules=(),
     )
 
     @pytest.fixture

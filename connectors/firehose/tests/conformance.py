@@ -27,6 +27,7 @@ def capabilities(max_batch_entries: int | None) -> Capabilities:
         rejects_entries=True,
         retry_after=False,
         keeps_state=True,
+        commits=False,
         max_batch_entries=max_batch_entries,
         max_batch_bytes=4 * 1024 * 1024,
         max_record_bytes=1000 * 1024,

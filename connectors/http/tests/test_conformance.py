@@ -30,6 +30,7 @@ class TestHttp(SinkConformance):
         rejects_entries=True,
         retry_after=True,
         keeps_state=True,
+        commits=False,
         max_batch_entries=None,
         max_batch_bytes=None,
         max_record_bytes=None,

@@ -28,6 +28,7 @@ class KafkaConformance(SinkConformance):
         rejects_entries=True,
         retry_after=False,
         keeps_state=False,
+        commits=False,
         max_batch_entries=None,
         max_batch_bytes=None,
         max_record_bytes=1_048_576,

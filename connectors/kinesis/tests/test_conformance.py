@@ -26,6 +26,7 @@ class TestKinesis(SinkConformance):
         rejects_entries=True,
         retry_after=False,
         keeps_state=True,
+        commits=False,
         max_batch_entries=500,
         max_batch_bytes=10 * 1024 * 1024,
         max_record_bytes=1024 * 1024,

@@ -92,14 +92,21 @@ class StagingArea:
         self.visible += self.committed[name]
         return True
 
-    def publish(self, snapshot: Snapshot, *, is_committed: bool) -> None:
-        """Publish what is staged by some names, or committed if the sink has a committer for that."""
+    def publish(self, snapshot: Snapshot, *, is_committed: bool) -> bool:
+        """Publish what is staged by some names, or committed if the sink has a committer for that; again, do nothing.
+
+        False if there is nothing by one of the names.
+        """
         self.meet(f"publish {snapshot.names}")
         if snapshot.names in self.snapshots:
-            return
+            return True
+        names, source = json.loads(snapshot.names), self.committed if is_committed else self.staged
+        if any(name not in source for name in names):
+            return False
         self.snapshots.append(snapshot.names)
-        for name in json.loads(snapshot.names):
-            self.published += self.committed[name] if is_committed else self.staged.pop(name)
+        for name in names:
+            self.published += source[name] if is_committed else source.pop(name)
+        return True
 
     def lose(self) -> None:
         """Forget all that is staged, as a service does with transactions that have timed out."""
@@ -130,12 +137,12 @@ class StagedSink(Sink[Any, Staged, Unstaged, Snapshot]):
 
 
 class StagedWriter(SinkWriter[Any, Staged, Unstaged]):
-    """Collects elements, and stages them when a commit is prepared."""
+    """Collects elements, and stages them when a commit is prepared; where nothing is committed, a flush stores them."""
 
     def __init__(self, sink: StagedSink, context: InitContext, states: Sequence[Unstaged]) -> None:
         self._sink, self._context = sink, context
         self._elements = [element for state in states for element in json.loads(state.elements)]
-        self._number = 0
+        self._number, self._is_closed = 0, False
 
     async def write(self, element: Any, context: WriteContext | None = None) -> None:
         self._elements.append(element)
@@ -145,6 +152,9 @@ class StagedWriter(SinkWriter[Any, Staged, Unstaged]):
 
     async def flush(self, end_of_input: bool = False) -> None:
         self._sink.area.meet("flush")
+        if self._context.transaction is None and not self._is_closed:
+            self._sink.area.visible += self._elements
+            self._elements = []
 
     async def prepare_commit(self, flush: bool) -> list[Staged]:
         split = len(self._elements) if flush else max(0, len(self._elements) - self._sink.keeps)
@@ -155,16 +165,23 @@ class StagedWriter(SinkWriter[Any, Staged, Unstaged]):
         if transaction is None:
             self._sink.area.visible += ready
             return []
+        return [self.staged(self.name(transaction), ready)]
+
+    def name(self, transaction: Transaction) -> str:
+        """What is staged next is staged by this name."""
         attempt = f"{self._context.writer_id}-{self._context.attempt}-{self._number}"
-        staged = Staged(f"{transaction.sink_id}-{transaction.generation}-{attempt}")
-        self._sink.area.stage(staged.name, ready)
-        return [staged]
+        return f"{transaction.sink_id}-{transaction.generation}-{attempt}"
+
+    def staged(self, name: str, elements: Sequence[Any]) -> Staged:
+        """Stage elements; returns what commits them."""
+        self._sink.area.stage(name, elements)
+        return Staged(name)
 
     def snapshot_state(self, checkpoint_id: int | None = None) -> list[Unstaged]:
         return [Unstaged(json.dumps(self._elements))] if self._elements else []
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        self._is_closed = True
 
 
 class _Sweeping(Sweeper[Staged]):
@@ -219,8 +236,9 @@ class SnapshotCommitter(_Sweeping, GlobalCommitter[Staged, Snapshot]):
 
     async def commit(self, committables: Sequence[Snapshot]) -> list[Snapshot]:
         self._area.events.append("publish")
-        for each in committables:
-            self._area.publish(each, is_committed=self._is_committed)
+        lost = [each for each in committables if not self._area.publish(each, is_committed=self._is_committed)]
+        if lost:
+            raise LostCommittablesError("what a snapshot names is not there", lost)
         return []
 
     async def end_of_input(self) -> None:

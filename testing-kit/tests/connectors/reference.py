@@ -40,6 +40,7 @@ CAPABILITIES = Capabilities(
     rejects_entries=True,
     retry_after=True,
     keeps_state=True,
+    commits=False,
     max_batch_entries=MAX_BATCH,
     max_batch_bytes=MAX_BATCH_BYTES,
     max_record_bytes=MAX_RECORD_BYTES,

@@ -25,6 +25,7 @@ class TestCloudWatch(SinkConformance):
         rejects_entries=True,
         retry_after=False,
         keeps_state=True,
+        commits=False,
         max_batch_entries=1000,
         max_batch_bytes=1_000_000,
         max_record_bytes=40_000,

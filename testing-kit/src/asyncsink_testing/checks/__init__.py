@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 
-GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "configuration", "packaging", "spark")
+GROUPS = ("delivery", "faults", "limits", "ordering", "lifecycle", "committing", "configuration", "packaging", "spark")
 """In the order of the specification."""
 
 _MODULES = (
     "delivery", "faults", "failed_entries", "retrying", "scripts", "limits", "backpressure", "ordering", "lifecycle",
-    "cancelling", "states", "sharing", "configuration", "capabilities", "secrets_hidden", "packaging", "spark",
-    "spark_kills",
+    "cancelling", "states", "sharing", "committing", "sweeping", "global_committing", "interrupting", "committables",
+    "configuration", "capabilities", "secrets_hidden", "packaging", "spark", "spark_kills",
 )  # fmt: skip
 
 

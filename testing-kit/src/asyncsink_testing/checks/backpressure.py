@@ -12,6 +12,8 @@ from asyncsink_testing.conformance.check import NotApplicableError, check
 from asyncsink_testing.conformance.trial import Row, Trial
 from asyncsink_testing.faults import Fault
 
+_NOT_VISIBLE = {"commits": "what of a writer's rows has been sent is not visible before it is committed"}
+
 # ---- requests in flight --------------------------------------------------------------------------------------
 
 
@@ -115,7 +117,7 @@ async def _blocked_s(trial: Trial) -> float:
 # ---- the buffer ----------------------------------------------------------------------------------------------
 
 
-@check("backpressure", group="limits", since="0.1", one_of=[Fault.HANGING, Fault.SLOW])
+@check("backpressure", group="limits", since="0.1", one_of=[Fault.HANGING, Fault.SLOW], not_with=_NOT_VISIBLE)
 async def backpressure(trial: Trial) -> None:
     """While the destination hangs a writer holds no more rows than its options allow; afterwards it goes on.
 
@@ -132,7 +134,7 @@ async def backpressure(trial: Trial) -> None:
     await _write_within(trial, rows, [1] * len(rows), bound, extra, what)
 
 
-@check("byte-backpressure", group="limits", since="0.1", one_of=[Fault.HANGING, Fault.SLOW])
+@check("byte-backpressure", group="limits", since="0.1", one_of=[Fault.HANGING, Fault.SLOW], not_with=_NOT_VISIBLE)
 async def byte_backpressure(trial: Trial) -> None:
     """While the destination hangs a writer holds no more bytes than its options allow; afterwards it goes on.
 

@@ -122,8 +122,9 @@ async def _judge(run: _Run) -> None:
             f"the task was cancelled, and needed {run.left_s:.1f} s to leave its writer: look for a shielded scope and "
             "for a flush on the way out. What is left belongs to the successor"
         )
-    await _judge_counts(run)
-    if trial.capabilities.keeps_state:
+    if not trial.capabilities.commits:
+        await _judge_counts(run)
+    if trial.hands_on:
         await _judge_successor(run)
 
 

@@ -78,7 +78,7 @@ async def _fails_on(trial: Trial, poisoned: set[int]) -> None:
             "the default of onRejected"
         )
     _not_stored(trial, poisoned, (await trial.seen(rows, writer)).ids)
-    if trial.capabilities.keeps_state:
+    if trial.hands_on:
         trial.destination.poison(lambda payload: False)
         async with trial.writer(states=states) as successor:
             await successor.flush(end_of_input=True)

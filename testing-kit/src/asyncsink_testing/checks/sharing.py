@@ -50,7 +50,7 @@ async def two_event_loops(trial: Trial) -> None:
 
 async def _send(trial: Trial, sink: Sink[Any, Any, Any, Any], rows: Iterable[Row]) -> None:
     with anyio.fail_after(_LIMIT_S):
-        async with sink.create_writer(WriterInitContext()) as writer:
+        async with trial.writer_of(sink) as writer:
             await trial.write(writer, rows)
 
 
@@ -91,10 +91,10 @@ async def many_writers(trial: Trial) -> None:
     """
     sink, rows, half = trial.sink(), trial.rows(6 * trial.batch), 2 * trial.batch
     error: AsyncSinkError | None = None
-    stays = sink.create_writer(WriterInitContext())
+    stays = trial.writer_of(sink)
     try:
         async with stays:
-            async with sink.create_writer(WriterInitContext(writer_id=1)) as leaves:
+            async with trial.writer_of(sink, WriterInitContext(writer_id=1)) as leaves:
                 for one, other in zip(rows[:half], rows[half : 2 * half], strict=True):
                     await trial.write(stays, [one])
                     await trial.write(leaves, [other])

@@ -25,6 +25,7 @@ class Capabilities:
     :param rejects_entries: the service can refuse entries for what they hold
     :param retry_after: the service says how long to wait, and the connector heeds it
     :param keeps_state: a writer's state can be turned into bytes and back
+    :param commits: what its writers prepare is visible once a committer has committed it, and never twice
     :param max_batch_entries: the service's limit on the entries of a request, if it has one
     :param max_batch_bytes: the service's limit on the bytes of a request, if it has one
     :param max_record_bytes: the service's limit on the bytes of an entry, if it has one
@@ -40,6 +41,7 @@ class Capabilities:
     rejects_entries: bool
     retry_after: bool
     keeps_state: bool
+    commits: bool
     max_batch_entries: int | None
     max_batch_bytes: int | None
     max_record_bytes: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -37,6 +37,7 @@ class Check:
     :param needs: faults that the destination must be able to make, all of them
     :param one_of: faults of which the destination must be able to make one at least
     :param asks: the fields of :class:`Capabilities` that must be true or given
+    :param not_with: those that must be false, each with what makes no sense if it is true
     :param sees_requests: whether the destination must show single requests
     :param limit_s: seconds, of the check's own clock, after which it counts as one that hangs
     """
@@ -49,6 +50,7 @@ class Check:
     needs: frozenset[Fault]
     one_of: frozenset[Fault]
     asks: tuple[str, ...]
+    not_with: Mapping[str, str]
     sees_requests: bool
     limit_s: float
 
@@ -66,6 +68,9 @@ class Check:
             value = getattr(capabilities, name)
             if value in (False, None, "none"):
                 return f"the capabilities say {name} = {value!r}"
+        for name, reason in self.not_with.items():
+            if getattr(capabilities, name):
+                return f"the capabilities say {name} = True: {reason}"
         claimed = f", though the capabilities claim {', '.join(self.asks)}" if self.asks else ""
         missing = self.needs - destination.supported
         if missing:
@@ -92,6 +97,7 @@ def check(
     needs: Iterable[Fault] = (),
     one_of: Iterable[Fault] = (),
     asks: Iterable[str] = (),
+    not_with: Mapping[str, str] | None = None,
     sees_requests: bool = False,
     limit_s: float = 30.0,
     group: str | None = None,
@@ -106,7 +112,17 @@ def check(
             raise ValueError(f"two checks have the id {id!r}; give one of them another")
         of = group or run.__module__.rpartition(".")[2]
         _checks[id] = Check(
-            id, of, run, level, since, frozenset(needs), frozenset(one_of), tuple(asks), sees_requests, limit_s
+            id=id,
+            group=of,
+            run=run,
+            level=level,
+            since=since,
+            needs=frozenset(needs),
+            one_of=frozenset(one_of),
+            asks=tuple(asks),
+            not_with=dict(not_with or {}),
+            sees_requests=sees_requests,
+            limit_s=limit_s,
         )
         return run
 

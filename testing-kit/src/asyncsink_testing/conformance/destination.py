@@ -47,7 +47,8 @@ class Destination(Protocol):
     It belongs to one check: whoever enters its context manager gets one that holds nothing. One that has more to tell
     than its endpoint, such as a topic of its own, has ``names: Mapping[str, str]`` as well. One whose service has
     partitions, of each of which a batch is under way at once, has ``partitions: int``, and ``servers: int`` if these
-    take one request at a time.
+    take one request at a time. One that can have commits put off has ``postpone(times: int) -> None``: each commit of
+    what is prepared by then has to be repeated so often.
     """
 
     @property

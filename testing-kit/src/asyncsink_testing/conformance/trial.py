@@ -15,6 +15,7 @@ from asyncsink.plugins import load_sink
 from asyncsink.sink import Sink, SinkWriter
 from asyncsink_testing.conformance.capabilities import Capabilities
 from asyncsink_testing.conformance.check import ConformanceError
+from asyncsink_testing.conformance.committing_writer import CommittingWriter
 from asyncsink_testing.conformance.delivery import Delivery
 from asyncsink_testing.conformance.destination import Destination
 from asyncsink_testing.conformance.watching import until
@@ -92,6 +93,20 @@ class Trial:
     def batch(self) -> int:
         """The entries of a full request under these options."""
         return min(BATCH, self.capabilities.max_batch_entries or BATCH)
+
+    @property
+    def never_twice(self) -> bool:
+        """Whether lost answers excuse no row that stands there twice."""
+        told = self.capabilities
+        return told.idempotent or told.commits or told.guarantee == "exactly-once"
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether a writer that ends early leaves to a successor what it has not delivered.
+
+        What the writer of a connector that commits leaves so belongs to an attempt that is given up.
+        """
+        return self.capabilities.keeps_state and not self.capabilities.commits
 
     @property
     def partitions(self) -> int:
@@ -172,7 +187,16 @@ class Trial:
         self, extra: Mapping[str, str | None] | None = None, states: Sequence[BufferedRequestState[Any]] = ()
     ) -> SinkWriter[Any, Any, Any]:
         """A writer of that sink, not entered yet."""
-        return self.sink(extra).create_writer(WriterInitContext(), states)
+        return self.writer_of(self.sink(extra), states=states)
+
+    def writer_of(
+        self, sink: Sink[Any, Any, Any, Any], context: WriterInitContext | None = None, states: Sequence[Any] = ()
+    ) -> SinkWriter[Any, Any, Any]:
+        """A writer of `sink`, not entered yet; where the connector commits, whoever flushes or leaves it commits."""
+        context = context or WriterInitContext()
+        if self.capabilities.commits:
+            return CommittingWriter(sink, context, states)
+        return sink.create_writer(context, states)
 
     # ---- sending ---------------------------------------------------------------------------------------------
 
@@ -237,7 +261,7 @@ class Trial:
             received=tuple(self.subject.row(each.payload) for each in await self.destination.received()),
             requests=None if requests is None else tuple(requests),
             id_of=self.id_of,
-            never_twice=self.capabilities.idempotent or self.capabilities.guarantee == "exactly-once",
+            never_twice=self.never_twice,
             writer=writer,
             error=error,
         )

@@ -1,7 +1,7 @@
 """Broken connectors, each with the exact set of checks that must fail: what makes the kit itself trustworthy.
 
-Each is the reference connector with one bug. A check is proved by a mutant of its own, which at most one other check
-sees too; a mutant that many checks see proves none of them.
+Each is the reference connector, or the staged one, with one bug. A check is proved by a mutant of its own, which at
+most one other check sees too; a mutant that many checks see proves none of them.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from packages import Package
-from reference import CAPABILITIES, ReferenceSink, reference_destination, registered
+from reference import CAPABILITIES, reference_destination, registered
 
-from asyncsink import EntryBlock, RequestEntries
+from asyncsink import ConfiguredSink, EntryBlock, RequestEntries
 from asyncsink_testing import Capabilities
 from asyncsink_testing.conformance.trial import OpenDestination
 
 MODULES = (
     "delivery", "faults", "failed_entries", "retrying", "limits", "ordering", "partitions", "lifecycle", "states",
-    "configuration", "packaging", "spark",
+    "committing", "sweeping", "configuration", "packaging", "spark",
 )  # fmt: skip
 
-SinkT = TypeVar("SinkT", bound=type[ReferenceSink])
+SinkT = TypeVar("SinkT", bound=type[ConfiguredSink[Any, Any, Any, Any]])
 PackageT = TypeVar("PackageT", bound=type[Package])
 
 
