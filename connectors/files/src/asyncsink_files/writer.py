@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 import anyio
@@ -73,6 +74,15 @@ class FilesWriter(SinkWriter[Any, PendingFile, OpenFile]):
             self._accounting.restored = sum(state.rows for state in self._states)
             await self._do(self._parts.take_over, self._states)
         return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None and not self._closed:
+                await self.flush(end_of_input=True)
+        finally:
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close what is open. What is in no committable and in no state is lost, as is the attempt."""
