@@ -13,7 +13,7 @@ from pathlib import Path
 from asyncsink_testing.chaos.processes import kill_session
 
 PROGRAM = Path(__file__).with_name("program.py")
-PATIENCE_S = 90
+PATIENCE_S = 120
 
 
 class Driver:

@@ -20,7 +20,7 @@ from .drivers import Drivers
 from .points import Point, wait_for_the_end_of
 
 pytestmark = [
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not is_supported(), reason="which processes are Spark's is read from Linux's /proc"),
 ]
 
