@@ -16,6 +16,7 @@ SAMPLES = {"string": "text", "integer": "7", "number": "1.5", "boolean": "true",
 
 ROLE = "arn:aws:iam::123456789012:role/writer"
 OWN_SAMPLES = {
+    "path": "/data/rows",
     "url": "http://127.0.0.1:1/",
     "bootstrapServers": "127.0.0.1:1",
     "partitioner": "sticky",
