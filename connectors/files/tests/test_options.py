@@ -37,10 +37,6 @@ def test_strings_of_spark_are_read_in_any_spelling() -> None:
     )
 
 
-def test_in_sql_the_path_has_another_name() -> None:
-    assert FilesOptions.from_options({"folder": PATH}) == read()
-
-
 def test_flinks_keys_are_aliases() -> None:
     flinks = {"format": "parquet", "sink.rolling-policy.file-size": "1mb", "sink.delivery-guarantee": "at-least-once"}
     options = read(**flinks)

@@ -40,11 +40,7 @@ class FilesOptions(ConnectorOptions):
         "sink.parallelism": "a task writes each partition of the DataFrame; use repartition",
     }
 
-    path: str = option(
-        doc="Folder of the files, on this machine or mounted by all, as a path or a file: URL. In SQL it is given as "
-        "folder: Spark keeps a path for itself.",
-        aliases=["folder"],
-    )
+    path: str = option(doc="Folder of the files, on this machine or mounted by all, as a path or a file: URL.")
     file_format: Literal["json", "parquet"] = option(
         "json", doc="What a file holds: json a JSON object a line, parquet Apache Parquet.", aliases=["format"]
     )

@@ -27,11 +27,12 @@ def rows(spark: SparkSession) -> DataFrame:
 
 
 def by_sql(spark: SparkSession, folder: Path, options: dict[str, str], aside: Path) -> None:
-    given = ", ".join(f"{name} '{value}'" for name, value in {**options, "folder": str(folder)}.items())
-    name = f"files_{abs(hash(folder))}"
-    spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING {DOOR} OPTIONS ({given})")
+    # Those of CREATE TABLE do not reach a sink in Python.
+    given = ", ".join(f"'{name}' = '{value}'" for name, value in {**options, "path": str(folder)}.items())
+    name = f"files_{options['fileFormat']}"
+    spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING {DOOR}")
     rows(spark).createOrReplaceTempView("source")
-    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    spark.sql(f"INSERT INTO {name} WITH ({given}) SELECT * FROM source")
 
 
 def by_write(spark: SparkSession, folder: Path, options: dict[str, str], aside: Path) -> None:
