@@ -112,6 +112,7 @@ class Trial:
         assert {path.read_text() for path in self.foreign} == {"do not touch"}
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 def test_a_run_that_is_killed_at_any_point_is_finished_by_the_next(tmp_path: Path, options: dict[str, Any]) -> None:
     passed = Trial(tmp_path / "whole", options).attempt()
