@@ -197,7 +197,9 @@ class _Sweeping(Sweeper[Staged]):
     async def sweep(self, transaction: Transaction, states: Sequence[Unstaged]) -> None:
         self._area.events.append("sweep")
         for name in [name for name in self._area.staged if name.startswith(f"{transaction.sink_id}-")]:
-            del self._area.staged[name]
+            # What bears the number of a later attempt is a successor's.
+            if int(name.split("-")[1]) <= transaction.generation:
+                del self._area.staged[name]
 
 
 class StagedCommitter(_Sweeping, Committer[Staged]):
