@@ -18,7 +18,7 @@ _ZOMBIE = (
     "at {what}, which has to remove what was staged, and at commit, which has to raise LostCommittablesError for what "
     "is not there"
 )
-_SPARED = "at sweep, which may remove what bears the transaction's sink_id and nobody will commit, and nothing else"
+_SPARED = "at sweep, which may remove what bears the transaction's sink_id and its generation or one before it"
 _NAMES = (
     "at the names of what writers stage: they are made of the transaction's sink_id and generation, of writer_id and "
     "of attempt"
@@ -82,24 +82,27 @@ async def _comes_to_nothing(trial: Trial, process: Process, kept: Kept, rows: Se
 
 @check("sweep-spares", since="0.1", asks=["commits"], group=_GROUP)
 async def sweep_spares(trial: Trial) -> None:
-    """A sweep leaves alone what is committed, what another job has staged, and what writers to come need.
+    """A sweep leaves alone what is committed, what others or later attempts have staged, and what states need.
 
-    A job commits, and keeps the state of its writer where it has one; another job has prepared in the same place. The
-    first one sweeps, as after each commit. Its own rows stay visible, those of the other become so by its commit, and a
-    writer that starts from the state delivers what it had kept. It breaks where ``sweep`` goes by something else than
-    the ``sink_id`` in names, and where it does not look at the states that it is given.
+    A job commits, and keeps the state of its writer where it has one; another job has prepared in the same place, and
+    so has a later attempt of this one, which took it for dead. The first one sweeps, as after each commit. Its own rows
+    stay visible, those of the others become so by their commits, and a writer that starts from the state delivers what
+    it had kept. It breaks where ``sweep`` goes by something else than ``sink_id`` and generation in names, and where it
+    does not look at the states that it is given.
     """
     process, other = Process.started(trial), Process.started(trial)
-    own, others = trial.rows(2 * trial.batch + 1), trial.rows(2 * trial.batch, first=1_000)
-    staged = await other.prepared(new_transaction(), others)
+    own, others = trial.rows(2 * trial.batch + 1), trial.rows(4 * trial.batch, first=1_000)
     transaction, flush = new_transaction(), not trial.capabilities.keeps_state
+    following, half = _after(transaction), len(others) // 2
+    staged = await other.prepared(new_transaction(), others[:half])
+    later = await other.prepared(_after(following), others[half:])
     async with process.writer(transaction) as writer:
         kept, states = await process.prepare(writer, own, flush=flush), process.states(writer)
         await writer.aclose()
     await committed(trial, "the commit", process.commit(kept), _SPARED)
     await done("the sweep", process.sweep(transaction, states))
     await committed(trial, "the commit of another job", other.commit(staged), _SPARED)
-    following = _after(transaction)
+    await committed(trial, "the commit of a later attempt", other.commit(later), _SPARED)
     async with process.writer(following, states=states) as successor:
         left = await process.prepare(successor, [])
     await committed(trial, "the commit of what was in the state", process.commit(left), _SPARED)

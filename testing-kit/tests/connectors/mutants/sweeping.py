@@ -51,6 +51,19 @@ class SweepsWhatIsNotItsOwn(CommitterSink):
     committer: ClassVar[type[StagedCommitter]] = _SweepsAll
 
 
+class _SweepsSuccessors(StagedCommitter):
+    async def sweep(self, transaction: Transaction, states: Sequence[Unstaged]) -> None:
+        for name in [name for name in self._area.staged if name.startswith(f"{transaction.sink_id}-")]:
+            del self._area.staged[name]
+
+
+@mutant(["sweep-spares"], STAGED, staged_destination())
+class SweepsItsSuccessors(CommitterSink):
+    """Its committer removes all that its job has staged, be it by a successor of its process."""
+
+    committer: ClassVar[type[StagedCommitter]] = _SweepsSuccessors
+
+
 # ---- attempts ------------------------------------------------------------------------------------------------
 
 
