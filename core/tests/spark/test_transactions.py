@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import PythonException, StreamingQueryException
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from asyncsink.ledger import FOLDER, open_store
@@ -172,6 +172,20 @@ def test_a_job_that_was_prepared_is_finished_by_its_rerun(
     with pytest.raises(Exception, match="the destination is away"):
         rows.write.format(DOOR).options(**options).mode("append").save()
     assert visible(folder) == []
+    rows.write.format(DOOR).options(**options).mode("append").save()
+    assert visible(folder) == [*range(6)]
+
+
+def test_a_commit_that_failed_without_a_state_is_not_given_up_in_part(
+    rows: DataFrame, options: dict[str, str], folder: Path
+) -> None:
+    """Spark asks for an abort in another process, which cannot tell what is committed already."""
+    folder.mkdir()
+    (folder / "fail-the-commit").touch()
+    with pytest.raises(PySparkException, match=r"the destination is away; a part of it may be committed"):
+        rows.write.format(DOOR).options(**options).mode("append").save()
+    assert len(staged(folder)) == 3
+    assert "abort" not in events(folder)
     rows.write.format(DOOR).options(**options).mode("append").save()
     assert visible(folder) == [*range(6)]
 

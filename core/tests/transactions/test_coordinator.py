@@ -251,7 +251,9 @@ def test_so_is_a_filter_of_recovered_committables(
         return [*recovered, *recovered]
 
     area.meet = fail
-    with pytest.raises(OSError, match="nobody there"):
+    with pytest.raises(
+        CommitError, match=r"batch 0 of 'orders' is decided, and its commit failed with OSError: nobody"
+    ):
         Driver(tmp_path, area, publishes=True).whole_batch("a")
     monkeypatch.setattr("asyncsink_testing.staged_sink.SnapshotCommitter.filter_recovered_committables", everything)
     with pytest.raises(CommitError, match="a committer returned a Snapshot that it was not given"):

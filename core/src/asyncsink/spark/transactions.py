@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Final
 
 import anyio
 
 from asyncsink.errors import LedgerError, LedgerUnavailableError
 from asyncsink.ledger import BatchProgress, KeptState, Ledger, LedgerState
-from asyncsink.ledger.memory import MemoryStore
+from asyncsink.ledger.local import LocalStore
 from asyncsink.ledger.store import Store
 from asyncsink.spark.commit import TaskCommit
 from asyncsink.spark.planning import Plan
@@ -68,8 +71,11 @@ def commit(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> 
         return
     decision = _decision(plan, progress, tasks, _before(log, tasks))
     anyio.run(partial(_coordinator(plan, log).commit, decision, end_of_input=not plan.streaming))
-    _last[log.location] = decision
-    _note(ledger, decision)
+    if _is_kept(plan):
+        _last[log.location] = decision
+        _note(ledger, decision)
+    else:
+        _forget(plan)
 
 
 def abort(plan: Plan, recovered: Recovered | None, tasks: Sequence[TaskCommit]) -> None:
@@ -80,6 +86,8 @@ def abort(plan: Plan, recovered: Recovered | None, tasks: Sequence[TaskCommit]) 
     transaction = _transaction(tasks) if tasks else recovered.transaction if recovered is not None else None
     if transaction is not None:
         anyio.run(_coordinator(plan, TransactionLog(_store(plan))).abort, transaction, _committables(tasks))
+    if not _is_kept(plan):
+        _forget(plan)
 
 
 def _decision(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit], before: Decision | None) -> Decision:
@@ -136,7 +144,9 @@ def _note(ledger: Ledger, decision: Decision) -> None:
 
 
 def _coordinator(plan: Plan, log: TransactionLog) -> Coordinator:
-    return Coordinator(plan.connector, plan.sink, log, commit_timeout_s=plan.door.commit_timeout_s)
+    return Coordinator(
+        plan.connector, plan.sink, log, commit_timeout_s=plan.door.commit_timeout_s, is_kept=_is_kept(plan)
+    )
 
 
 def _store(plan: Plan) -> Store:
@@ -144,4 +154,23 @@ def _store(plan: Plan) -> Store:
         store = store_of(plan.connector, plan.door, plan.streaming)
     except LedgerUnavailableError as error:
         raise LedgerUnavailableError(f"{error}. {plan.connector!r} delivers exactly once, and needs it") from error
-    return MemoryStore() if store is None else store
+    return LocalStore(_own_folder(plan), "the driver's temporary folder") if store is None else store
+
+
+def _is_kept(plan: Plan) -> bool:
+    """Whether what is decided outlives the job."""
+    return plan.streaming or plan.door.state_location is not None
+
+
+def _own_folder(plan: Plan) -> Path:
+    """Where a job without a stateLocation decides: planner, commit and abort are processes of their own, on the driver.
+
+    Were it not for that, an abort that follows a commit which has failed would give up what is committed in part.
+    """
+    folder = Path(gettempdir(), f"asyncsink-{plan.run_id}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _forget(plan: Plan) -> None:
+    shutil.rmtree(_own_folder(plan), ignore_errors=True)

@@ -15,6 +15,12 @@ from asyncsink.serializer import SimpleVersionedSerializer
 _INITIAL_BACKOFF_S: Final = 0.1
 _MAX_BACKOFF_S: Final = 10.0
 
+_COMMITTED_LATER: Final = "it stays prepared, and is committed when the job starts again, before anything is written"
+_LEFT: Final = (
+    "a part of it may be committed, and nobody will commit the rest, as the job has no stateLocation; remove what is "
+    "visible of it before it is run again, or have its rows twice"
+)
+
 Commit = Callable[[Sequence[Any]], Awaitable[list[Any]]]
 
 
@@ -66,13 +72,16 @@ async def commit_until_done(
     serializer: SimpleVersionedSerializer[Any],
     timeout_s: float,
     what: str,
+    *,
+    is_kept: bool = True,
 ) -> Lost | None:
     """Commit, and again what the committer wants to commit again, with a backoff.
 
     :param what: the batch, for messages
+    :param is_kept: whether somebody will find it in the log later
     :returns: what was lost, once all others are committed; None if nothing was
     :raises CommitTimedOutError: some are not committed when `timeout_s` are over
-    :raises CommitError: the committer returned what it was not given
+    :raises CommitError: the committer returned what it was not given, or the destination is away
     """
     left, lost, reason, backoff_s = list(committables), 0, "", _INITIAL_BACKOFF_S
     with anyio.move_on_after(timeout_s):
@@ -82,6 +91,11 @@ async def commit_until_done(
             except LostCommittablesError as error:
                 again, reason = list(error.again), str(error)
                 lost += len(error.lost)
+            except OSError as error:
+                raise CommitError(
+                    f"{what} is decided, and its commit failed with {type(error).__name__}: {error}; "
+                    f"{_COMMITTED_LATER if is_kept else _LEFT}"
+                ) from error
             check_given(left, again, serializer)
             left = again
             if left:
@@ -90,8 +104,7 @@ async def commit_until_done(
     if left:
         raise CommitTimedOutError(
             f"{len(left)} of {len(committables)} committables of {what} were not committed within {timeout_s:g} s "
-            "(commitTimeout); the batch stays prepared, and is committed when the job starts again, before anything "
-            "is written"
+            f"(commitTimeout); {_COMMITTED_LATER if is_kept else _LEFT}"
         )
     return Lost(lost, len(committables), reason) if lost else None
 

@@ -76,6 +76,7 @@ class Coordinator:
 
     :param name: the sink's, for messages
     :param commit_timeout_s: seconds that the commit of a batch may take
+    :param is_kept: whether the log outlives the job, so that a later one can finish what this one has decided
     """
 
     def __init__(
@@ -85,9 +86,10 @@ class Coordinator:
         log: TransactionLog,
         *,
         commit_timeout_s: float = COMMIT_TIMEOUT_S,
+        is_kept: bool = True,
     ) -> None:
         self._name, self._sink, self._log = name, sink, log
-        self._commit_timeout_s = commit_timeout_s
+        self._commit_timeout_s, self._is_kept = commit_timeout_s, is_kept
 
     async def begin(self, *, sweep: bool = True) -> Begun:
         """Finish or give up what predecessors have left, and begin an attempt.
@@ -216,7 +218,7 @@ class Coordinator:
     async def _committed(
         self, commit: Callable[[Sequence[Any]], Awaitable[list[Any]]], values: Sequence[Any], serializer: Any, what: str
     ) -> Lost | None:
-        return await commit_until_done(commit, values, serializer, self._commit_timeout_s, what)
+        return await commit_until_done(commit, values, serializer, self._commit_timeout_s, what, is_kept=self._is_kept)
 
     async def _sweep(self, transaction: Transaction, kept: LedgerState) -> None:
         if not is_transactional(self._sink):
