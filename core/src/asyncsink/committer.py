@@ -16,7 +16,8 @@ GlobalCommT = TypeVar("GlobalCommT")
 class Sweeper(ABC, Generic[CommT]):
     """Removes what will never be committed; the base of both committers. FLIP-143 leaves this to each writer.
 
-    Of a sink that has a :class:`Committer` and a :class:`GlobalCommitter` the former is asked.
+    Of a sink that has a :class:`Committer` and a :class:`GlobalCommitter` the former is asked. The conformance kit
+    wants both methods: without them what dead attempts have left stays for good.
     """
 
     async def abort(self, committables: Sequence[CommT]) -> None:

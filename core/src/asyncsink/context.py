@@ -83,7 +83,8 @@ class InitContext(Protocol):
     micro-batch; `restored_batch_id` is that of the state that is restored; `schema` that of the rows, if they have
     one; `clients` is None where every writer makes its own client. In `metric_group` the writer registers what it tells
     of itself, and a connector what it wants to add. `processing_time_service` calls back at times. `transaction` is
-    what the writer of a sink with a committer prepares for; None where nothing will be committed.
+    what the writer of a sink with a committer prepares for; None where nothing will be committed. A writer that
+    lives on over several commits, as in `run_local`, prepares all of them under the first.
     """
 
     @property

@@ -179,6 +179,19 @@ def test_two_planners_at_once_are_two_queries_too_many(driver: Driver, successor
         successor.log.begin(transaction)
 
 
+def test_the_planner_that_is_refused_takes_nothing_away(
+    driver: Driver, successor: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.whole_batch("a")
+    known = successor.log.generations()
+    live = driver.prepared(driver.begin().transaction, "b", batch_id=1)
+    monkeypatch.setattr(successor.log, "generations", lambda: known)
+    with pytest.raises(LedgerError, match="two live queries or jobs share one location"):
+        successor.begin()
+    driver.commit(live)
+    assert area.visible == ["a", "b"]
+
+
 def test_a_batch_that_is_skipped_leaves_the_one_before_it_as_the_last(driver: Driver) -> None:
     driver.whole_batch("a", batch_id=3)
     skipped = Decision(outcome=Outcome.SKIPPED, transaction=driver.begin().transaction, batch_id=3)

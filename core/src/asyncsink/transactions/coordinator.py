@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 CommitterT = TypeVar("CommitterT", bound=Committer[Any] | GlobalCommitter[Any, Any])
 
 COMMIT_TIMEOUT_S: Final = 600.0
+_TIDY_TIMEOUT_S: Final = 60.0
 _CLOSE_TIMEOUT_S: Final = 10.0
 
 
@@ -114,9 +115,10 @@ class Coordinator:
             if decided is not None and decided.outcome is not Outcome.SKIPPED:
                 run, sweep = run + 1, True
         transaction = Transaction(last.sink_id, last.generation + 1, run)
+        self._log.begin(transaction)
+        # Only now: of two planners at once, the one that is refused could take away what the other's tasks prepare.
         if sweep:
             await self._sweep(transaction, LedgerState() if committed is None else committed.after)
-        self._log.begin(transaction)
         self._log.tidy(known)
         return Begun(transaction, committed, recovered)
 
@@ -268,7 +270,8 @@ async def _closing(committer: CommitterT | None) -> AsyncIterator[CommitterT | N
 async def _tried(operation: str, call: Callable[[], Awaitable[None]], name: str) -> None:
     """What fails here leaves things behind that nobody sees, and a later sweep finds: no reason to fail a batch."""
     try:
-        await call()
+        with anyio.fail_after(_TIDY_TIMEOUT_S):
+            await call()
     except Exception as error:
         logger.warning("the committer of %r could not %s: %s: %s", name, operation, type(error).__name__, error)
 
