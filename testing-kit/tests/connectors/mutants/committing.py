@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from staged import STAGED, CommitterSink, PublisherSink, staged_destination
@@ -43,16 +43,18 @@ class _HidesSwept(StagedCommitter):
             area.visible = shown
 
     async def abort(self, committables: Sequence[Staged]) -> None:
-        self._hide([each.name for each in committables])
+        staged = dict(self._area.staged)
         await super().abort(committables)
+        self._hide_what_is_gone_of(staged)
 
     async def sweep(self, transaction: Transaction, states: Sequence[Unstaged]) -> None:
-        self._hide([name for name in self._area.staged if name.startswith(transaction.sink_id)])
+        staged = dict(self._area.staged)
         await super().sweep(transaction, states)
+        self._hide_what_is_gone_of(staged)
 
-    def _hide(self, names: Sequence[str]) -> None:
-        for name in names:
-            for element in self._area.staged.get(name, ()):
+    def _hide_what_is_gone_of(self, staged: Mapping[str, Sequence[Any]]) -> None:
+        for name in staged.keys() - self._area.staged.keys():
+            for element in staged[name]:
                 self._area.visible.remove(element)
 
 
