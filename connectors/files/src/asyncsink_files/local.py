@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
+from asyncsink.dead_letters.folders import make_folders, sync_folder
+
 T = TypeVar("T")
 
 _NO_HARD_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -126,7 +128,7 @@ def _within_folder(folder: Path, make: Callable[[], T]) -> T:
         try:
             return make()
         except FileNotFoundError:
-            make_folder(folder)
+            make_folders(folder)
     return make()
 
 
@@ -143,20 +145,3 @@ def _linked(written: Path, path: Path) -> bool:
         raise
     sync_folder(path.parent)
     return True
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder with those above it, each durable in the one that holds it."""
-    new = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in new:
-        sync_folder(each.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

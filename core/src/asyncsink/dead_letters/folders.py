@@ -124,12 +124,17 @@ def make_folder(folder: Path) -> None:
     :raises OSError: it cannot be made, or not be written to
     """
     if not folder.is_dir():
-        new = [each for each in (folder, *folder.parents) if not each.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        for each in new:
-            sync_folder(each.parent)
+        make_folders(folder)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(13, "the folder may not be written to", str(folder))
+
+
+def make_folders(folder: Path) -> None:
+    """Make a folder with those above it, each durable in the one that holds it; whether it can be used is not asked."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in new:
+        sync_folder(each.parent)
 
 
 def sync_folder(folder: Path) -> None:
