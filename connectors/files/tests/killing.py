@@ -1,34 +1,13 @@
-"""Kills a run at every point where a file, or the log, changes or is looked at."""
+"""A sink that can be killed at every point where a file changes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from asyncsink.ledger.local import LocalStore
 from asyncsink_files import FilesSink
 from asyncsink_files.local import LocalFile, LocalStorage
 from asyncsink_files.storage import Storage
-
-
-class Killed(BaseException):
-    """Stands for a SIGKILL: nothing catches it, and nothing is tidied up for it."""
-
-
-class Points:
-    """Counts the points that a run comes to, and kills it at one of them; a killed run comes no further.
-
-    :param kill_at: the point, from 0; None to come to all of them
-    """
-
-    def __init__(self, kill_at: int | None = None) -> None:
-        self.passed: list[str] = []
-        self._kill_at = kill_at
-
-    def __call__(self, what: str) -> None:
-        if len(self.passed) == self._kill_at:
-            raise Killed(what)
-        self.passed.append(what)
+from asyncsink_testing.killing import Points
 
 
 class WatchedFile(LocalFile):
@@ -102,34 +81,3 @@ class WatchedFilesSink(FilesSink):
         storage = WatchedStorage(Path(self.options.path))
         storage.points = self.points
         return storage
-
-
-class WatchedStore(LocalStore):
-    """The log's folder, each of whose calls is a point, or two."""
-
-    points: Points
-
-    def within(self, folder: str) -> WatchedStore:
-        deeper = WatchedStore(self._path(folder), f"{self.location}/{folder}")
-        deeper.points = self.points
-        return deeper
-
-    def create(self, name: str, data: bytes) -> bool:
-        self.points(f"before creating {name}")
-        created = super().create(name, data)
-        self.points(f"after creating {name}")
-        return created
-
-    def read(self, name: str) -> bytes | None:
-        self.points(f"before reading {name}")
-        return super().read(name)
-
-    def remove(self, *names: str) -> None:
-        self.points(f"before removing {names}")
-        super().remove(*names)
-
-
-def watched_store(folder: Path, points: Points) -> Any:
-    store = WatchedStore(folder)
-    store.points = points
-    return store

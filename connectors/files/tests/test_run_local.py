@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 import asyncsink.local_run
 from asyncsink import CommitError, LedgerError, LocalRun, run_local
 from asyncsink_files import FilesSink, read_manifest
+from asyncsink_testing.killing import Killed, Points, WatchedStore
 
-from .killing import Killed, Points, WatchedFilesSink, watched_store
+from .killing import WatchedFilesSink
 from .reading import hidden, rows_in, rows_listed, rows_of, shown
 
 ROWS = [{"id": number, "text": f"row {number} " * 3} for number in range(10)]
@@ -99,7 +100,7 @@ class Trial:
         sink = WatchedFilesSink(path=str(self.rows), **self.options)
         sink.points = points
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(asyncsink.local_run, "open_store", lambda _: watched_store(self.folder / "state", points))
+            patch.setattr(asyncsink.local_run, "open_store", lambda _: WatchedStore.at(self.folder / "state", points))
             with suppress(Killed):
                 run(sink, self.folder / "state", every=4)
         return points.passed

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 import asyncsink.local_run
 from asyncsink import CommitError, CommitTimedOutError, ConfigurationError, InitContext, LocalRun, run_local
+from asyncsink_testing.killing import Killed, Points, WatchedStore
 from asyncsink_testing.staged_sink import Staged, StagedSink, StagedWriter, StagingArea, Unstaged
-
-from .killing import Killed, Points, watched
 
 ELEMENTS = [f"element {number}" for number in range(10)]
 
@@ -86,10 +85,10 @@ class Trial:
 
     def attempt(self, kill_at: int | None = None) -> int:
         """Run until the end, or until the point at which it is killed; the number of points it came to."""
-        points = Points(kill_at)
+        points = self.area.meet = Points(kill_at)
         sink = StagedSink(self.area, commits=self.commits, publishes=self.publishes, keeps=1)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(asyncsink.local_run, "open_store", lambda _: watched(self.folder, self.area, points))
+            patch.setattr(asyncsink.local_run, "open_store", lambda _: WatchedStore.at(self.folder, points))
             with suppress(Killed):
                 run(sink, self.folder, every=4)
         return len(points.passed)
@@ -245,9 +244,9 @@ class PutOff(dict[str, int]):
 
 def _first_point(folder: Path, what: str) -> int:
     points = Points()
-    area = StagingArea()
+    area = StagingArea(meet=points)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncsink.local_run, "open_store", lambda _: watched(folder / "looked", area, points))
+        patch.setattr(asyncsink.local_run, "open_store", lambda _: WatchedStore.at(folder / "looked", points))
         run(StagedSink(area, keeps=1), folder, every=4)
     return next(number for number, point in enumerate(points.passed) if point.startswith(what))
 
