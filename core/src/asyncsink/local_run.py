@@ -14,7 +14,7 @@ from asyncsink.ledger import LedgerState, open_store
 from asyncsink.ledger.state import KeptState
 from asyncsink.processing_time import ProcessingTimers
 from asyncsink.sink import Sink, SinkWriter
-from asyncsink.transactions.committing import as_kept
+from asyncsink.transactions.committing import kept_committables
 from asyncsink.transactions.coordinator import (
     COMMIT_TIMEOUT_S,
     Begun,
@@ -141,12 +141,11 @@ class _Run:
         await writer.flush(end_of_input=at_the_end)
         committables = await writer.prepare_commit(at_the_end)
         states = kept_states(self._sink, writer.snapshot_state(self._transaction.generation))
-        serializer = self._sink.committable_serializer
         decision = Decision(
             outcome=Outcome.PREPARED,
             transaction=self._transaction,
             batch_id=self._transaction.generation,
-            committables=as_kept(serializer, committables) if serializer is not None else (),
+            committables=kept_committables(self._sink, committables),
             after=LedgerState(writer_states={_PARTITION: states} if states else {}),
             note={_POSITION: self._position},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -20,7 +20,6 @@ from asyncsink.errors import AsyncSinkError
 from asyncsink.ledger import KeptState
 from asyncsink.metrics import Metrics
 from asyncsink.processing_time import ProcessingTimers
-from asyncsink.sink import Sink
 from asyncsink.spark.commit import TaskCommit
 from asyncsink.spark.limits import learned, teach, with_its_part
 from asyncsink.spark.mailbox import Mailbox
@@ -30,7 +29,7 @@ from asyncsink.spark.recovery import Recovered
 from asyncsink.spark.sentences import ours
 from asyncsink.spark.worker import Worker
 from asyncsink.spark.writing import counted, write_rows
-from asyncsink.transactions.committing import as_kept
+from asyncsink.transactions.committing import kept_committables
 from asyncsink.transactions.transaction import Transaction
 from asyncsink.writer_states import kept_states, restored_states
 
@@ -131,7 +130,7 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
             **counted(writer, rows, metrics),
             claimed=(task.partition,) if task.states else (),
             states=left,
-            committables=_kept(sink, prepared),
+            committables=kept_committables(sink, prepared),
             learned=learned(worker.clients, sink),
         )
 
@@ -154,11 +153,6 @@ def _begun(plan: Plan, recovered: Recovered | None) -> _Task:
         batch_id=None if batch_id is None else int(batch_id),
         recovered=recovered,
     )
-
-
-def _kept(sink: Sink[Any, Any, Any, Any], prepared: Sequence[Any]) -> tuple[KeptState, ...]:
-    serializer = sink.committable_serializer
-    return () if serializer is None else as_kept(serializer, prepared)
 
 
 def _context(task: _Task, worker: Worker, metrics: Metrics, timers: ProcessingTimers) -> WriterInitContext:

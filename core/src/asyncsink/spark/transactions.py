@@ -154,7 +154,11 @@ def _store(plan: Plan) -> Store:
         store = store_of(plan.connector, plan.door, plan.streaming)
     except LedgerUnavailableError as error:
         raise LedgerUnavailableError(f"{error}. {plan.connector!r} delivers exactly once, and needs it") from error
-    return LocalStore(_own_folder(plan), "the driver's temporary folder") if store is None else store
+    if store is not None:
+        return store
+    folder = _own_folder(plan)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return LocalStore(folder, "the driver's temporary folder")
 
 
 def _is_kept(plan: Plan) -> bool:
@@ -167,9 +171,7 @@ def _own_folder(plan: Plan) -> Path:
 
     Were it not for that, an abort that follows a commit which has failed would give up what is committed in part.
     """
-    folder = Path(gettempdir(), f"asyncsink-{plan.run_id}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
+    return Path(gettempdir(), f"asyncsink-{plan.run_id}")
 
 
 def _forget(plan: Plan) -> None:

@@ -11,6 +11,7 @@ import anyio
 from asyncsink.errors import CommitError, CommitTimedOutError, LostCommittablesError
 from asyncsink.ledger.state import KeptState
 from asyncsink.serializer import SimpleVersionedSerializer
+from asyncsink.sink import Sink
 
 _INITIAL_BACKOFF_S: Final = 0.1
 _MAX_BACKOFF_S: Final = 10.0
@@ -46,6 +47,12 @@ class Lost:
 def as_kept(serializer: SimpleVersionedSerializer[Any], values: Sequence[Any]) -> tuple[KeptState, ...]:
     """Committables as the log keeps them."""
     return tuple((serializer.version, serializer.serialize(value)) for value in values)
+
+
+def kept_committables(sink: Sink[Any, Any, Any, Any], committables: Sequence[Any]) -> tuple[KeptState, ...]:
+    """What a sink's writer has prepared, as the log keeps it; nothing of a sink that commits nothing."""
+    serializer = sink.committable_serializer
+    return () if serializer is None else as_kept(serializer, committables)
 
 
 def of_kept(serializer: SimpleVersionedSerializer[Any], kept: Sequence[KeptState], where: str) -> list[Any]:
