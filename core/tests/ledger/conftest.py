@@ -7,10 +7,10 @@ from uuid import uuid4
 import pytest
 
 from asyncsink.ledger.local import LocalStore
-from asyncsink.ledger.memory import MemoryStore
 from asyncsink.ledger.remote import RemoteStore
 from asyncsink.ledger.store import Store, open_store
 from asyncsink.ledger.writing import Renaming
+from asyncsink_testing.memory_store import MemoryStore
 
 from .hadoop import Hadoop
 from .s3 import ENVIRONMENT, S3, serve

@@ -1,4 +1,4 @@
-"""A ledger that is gone with its process: for jobs that keep none."""
+"""A ledger that is gone with its process: for checks that keep none."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from typing import Any, Self
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.context import WriteContext, WriterInitContext
-from asyncsink.ledger.memory import MemoryStore
 from asyncsink.processing_time import ProcessingTimers
 from asyncsink.sink import Sink, SinkWriter
-from asyncsink.transactions.committing import as_kept
+from asyncsink.transactions.committing import kept_committables
 from asyncsink.transactions.coordinator import Coordinator
 from asyncsink.transactions.log import Decision, Outcome, TransactionLog
 from asyncsink.transactions.transaction import Transaction
 from asyncsink.writer.statistics import WriterStatistics
+from asyncsink_testing.memory_store import MemoryStore
 
 COMMIT_TIMEOUT_S = 10.0
 
@@ -85,12 +85,11 @@ class CommittingWriter(SinkWriter[Any, Any, Any]):
     async def _commit(self, *, at_the_end: bool) -> None:
         await self._writer.flush(end_of_input=True)
         committables = await self._writer.prepare_commit(True)
-        serializer = self._sink.committable_serializer
         decision = Decision(
             outcome=Outcome.PREPARED,
             transaction=self._transaction,
             batch_id=self._transaction.generation,
-            committables=as_kept(serializer, committables) if serializer is not None else (),
+            committables=kept_committables(self._sink, committables),
         )
         await self._coordinator.commit(decision, end_of_input=at_the_end, sweep=at_the_end)
         if not at_the_end:
