@@ -11,15 +11,15 @@ from asyncsink.ledger.remote import RemoteStore
 from asyncsink.ledger.store import Store, open_store
 from asyncsink.ledger.writing import Renaming
 from asyncsink_testing.memory_store import MemoryStore
+from asyncsink_testing.s3_server import S3, serve
 
 from .hadoop import Hadoop
-from .s3 import ENVIRONMENT, S3, serve
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[S3]:
     with serve() as s3, pytest.MonkeyPatch.context() as patch:
-        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": s3.url}.items():
+        for name, value in s3.environment.items():
             patch.setenv(name, value)
         yield s3
 

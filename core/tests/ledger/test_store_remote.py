@@ -21,9 +21,9 @@ from asyncsink.ledger.naming import LEFT_OVER_AFTER_S
 from asyncsink.ledger.remote import ACCESS, PROBE, RemoteStore
 from asyncsink.ledger.store import Store, open_store
 from asyncsink.ledger.writing import Objects, Renaming, writing
+from asyncsink_testing.s3_server import S3
 
 from .hadoop import Hadoop, Killed
-from .s3 import S3
 
 
 @pytest.mark.parametrize(

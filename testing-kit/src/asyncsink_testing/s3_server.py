@@ -9,21 +9,22 @@ from threading import Lock, Thread
 from typing import Any, Final
 from uuid import uuid4
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from asyncsink_testing.aws.unavailable import AwsUnavailable
+from asyncsink_testing.ports import HOST
 
 ENVIRONMENT: Final = {
     "AWS_ACCESS_KEY_ID": "key",
     "AWS_SECRET_ACCESS_KEY": "hush",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_EC2_METADATA_DISABLED": "true",
-    "NO_PROXY": "127.0.0.1",
+    "NO_PROXY": HOST,
 }
+"""What clients of AWS need beside the URL of the server: none asks for more than some key."""
 
 
 @dataclass
 class S3:
-    """The server.
+    """The server. Clients find it by :attr:`environment`.
 
     :param answers: what the next requests are answered instead, as an HTTP status and a code
     :param deaf: conditions are not heard, as by stores that imitate S3
@@ -34,8 +35,13 @@ class S3:
     deaf: bool = False
     seen: list[str] = field(default_factory=list)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the environment of a process holds that is to find it."""
+        return {**ENVIRONMENT, "AWS_ENDPOINT_URL": self.url}
+
     def bucket(self) -> str:
-        """A new bucket's URL."""
+        """A new bucket's URL. The process has to find the server by itself."""
         import s3fs
 
         name = f"bucket-{uuid4().hex}"
@@ -51,7 +57,15 @@ class S3:
 
 @contextmanager
 def serve() -> Iterator[S3]:
-    """A server for as long as the block lasts."""
+    """A server for as long as the block lasts.
+
+    :raises AwsUnavailable: moto's server is not installed
+    """
+    try:
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+        from werkzeug.serving import make_server
+    except ImportError:
+        raise AwsUnavailable("S3 is moto's server: pip install 'asyncsink-testing[s3]'") from None
     app = DomainDispatcherApplication(create_backend_app)
     # moto looks for the object and then puts it: S3 does both at once.
     at_once = Lock()
@@ -69,8 +83,8 @@ def serve() -> Iterator[S3]:
             answer: Iterable[bytes] = app(environ, start)
             return answer
 
-    server = make_server("127.0.0.1", 0, door, threaded=True)
-    s3 = S3(f"http://127.0.0.1:{server.server_port}")
+    server = make_server(HOST, 0, door, threaded=True)
+    s3 = S3(f"http://{HOST}:{server.server_port}")
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
