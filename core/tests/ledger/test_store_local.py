@@ -14,7 +14,7 @@ from traceback import format_exception
 
 import pytest
 
-from asyncsink.errors import LedgerError
+from asyncsink.errors import LedgerError, LedgerUnavailableError
 from asyncsink.ledger.failure import told
 from asyncsink.ledger.local import LocalStore
 from asyncsink.ledger.naming import LEFT_OVER_AFTER_S
@@ -150,7 +150,14 @@ def test_without_hard_links_nothing_is_created_and_that_is_said(
         LedgerError, match=r"cannot create 'slot' in .*: the file system has no hard links there .*disk"
     ):
         LocalStore(tmp_path).create("slot", b"")
+    with pytest.raises(LedgerUnavailableError, match=r"cannot create files in .*: the file system has no hard links"):
+        LocalStore(tmp_path).prove_exclusive()
     assert [*tmp_path.iterdir()] == []
+
+
+def test_proving_that_links_can_be_made_leaves_nothing(tmp_path: Path) -> None:
+    LocalStore(tmp_path / "new").prove_exclusive()
+    assert [*(tmp_path / "new").iterdir()] == []
 
 
 def test_a_link_whose_answer_got_lost_on_its_way_is_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ import pytest
 from fsspec import AbstractFileSystem
 
 from asyncsink.errors import LedgerError, LedgerUnavailableError
-from asyncsink.ledger.naming import LEFT_OVER_AFTER_S
-from asyncsink.ledger.remote import ACCESS, PROBE, RemoteStore
+from asyncsink.ledger.naming import LEFT_OVER_AFTER_S, PROBE
+from asyncsink.ledger.remote import ACCESS, RemoteStore
 from asyncsink.ledger.store import Store, open_store
 from asyncsink.ledger.writing import Objects, Renaming, writing
 from asyncsink_testing.s3_server import S3
@@ -96,6 +96,23 @@ def test_a_store_that_creates_twice_is_refused_before_it_overwrites(s3: S3) -> N
         with pytest.raises(LedgerError, match=r"cannot create 'slot' in s3a://.*/x: .* creates a file a second time"):
             store.create("slot", b"mine")
     assert store.read("slot") == b"another's"
+
+
+def test_so_it_is_when_it_is_asked_before_anything_is_created(s3: S3) -> None:
+    s3.deaf = True
+    store = open_store(f"{s3.bucket()}/x")
+    with pytest.raises(LedgerUnavailableError, match=r"cannot create files in s3a://.*/x: .* creates a file a second"):
+        store.prove_exclusive()
+    assert store.names("") == []
+
+
+def test_one_that_has_proven_it_is_not_asked_again(s3: S3) -> None:
+    store = open_store(f"{s3.bucket()}/x")
+    store.prove_exclusive()
+    with s3.requests() as seen:
+        store.prove_exclusive()
+        store.create("slot", b"")
+    assert seen == ["PUT"]
 
 
 @pytest.mark.parametrize(("status", "code"), [(412, "PreconditionFailed"), (412, "412")])

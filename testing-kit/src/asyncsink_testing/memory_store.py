@@ -32,6 +32,9 @@ class MemoryStore:
             self.replace(name, data)
         return is_new
 
+    def prove_exclusive(self) -> None:
+        """One process creates after the other."""
+
     def modified_s(self, name: str) -> float | None:
         """When a file was written; None if there is none."""
         _, written_s = self._files.get(self._path(name), (b"", None))

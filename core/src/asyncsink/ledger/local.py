@@ -12,7 +12,7 @@ from typing import Final
 from asyncsink.dead_letters.folders import make_folder, sync_folder
 from asyncsink.errors import LedgerUnavailableError
 from asyncsink.ledger.failure import told
-from asyncsink.ledger.naming import aside, checked, hidden, left_over
+from asyncsink.ledger.naming import PROBE, aside, checked, hidden, left_over
 
 _NO_HARD_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS}
 
@@ -43,16 +43,15 @@ class LocalStore:
         """Create a file whole, unless there is one: then False."""
         path = self._path(name)
         with told("create", name, self.location), self._written_aside(path, data) as written:
-            try:
-                os.link(written, path)
-            except FileExistsError:
-                # Over NFS an answer may get lost, and the client then finds the link that it has made itself.
-                return written.stat().st_nlink == 2
-            except OSError as error:
-                if error.errno in _NO_HARD_LINKS:
-                    raise self._not_exclusive(name, error) from error
-                raise
-        return True
+            return self._linked(written, path, f"create {name!r}")
+
+    def prove_exclusive(self) -> None:
+        """Make sure that files can have a second name, by which :meth:`create` is exclusive."""
+        probe = self._folder / PROBE
+        with told("create", PROBE, self.location), self._written_aside(probe, b"") as written:
+            second = Path(aside(str(probe)))
+            self._linked(written, second, "create files")
+            second.unlink()
 
     def modified_s(self, name: str) -> float | None:
         """When a file was written; None if there is none."""
@@ -119,9 +118,22 @@ class LocalStore:
                 written.unlink()
         sync_folder(path.parent)
 
-    def _not_exclusive(self, name: str, error: OSError) -> LedgerUnavailableError:
+    def _linked(self, written: Path, path: Path, operation: str) -> bool:
+        """Whether a file has got a second name, which nothing had before."""
+        try:
+            os.link(written, path)
+        except FileExistsError:
+            # Over NFS an answer may get lost, and the client then finds the link that it has made itself.
+            return written.stat().st_nlink == 2
+        except OSError as error:
+            if error.errno in _NO_HARD_LINKS:
+                raise self._not_exclusive(operation, error) from error
+            raise
+        return True
+
+    def _not_exclusive(self, operation: str, error: OSError) -> LedgerUnavailableError:
         return LedgerUnavailableError(
-            f"the ledger cannot create {name!r} in {self.location}: the file system has no hard links there "
+            f"the ledger cannot {operation} in {self.location}: the file system has no hard links there "
             f"({error.strerror}), and creates nothing exclusively; name a folder on a disk, or on an object store"
         )
 

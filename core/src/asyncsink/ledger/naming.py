@@ -7,6 +7,9 @@ import time
 from typing import Final
 from uuid import uuid4
 
+PROBE: Final = ".exclusive"
+"""The file by which a store proves that it creates exclusively; made once and kept in an object store."""
+
 LEFT_OVER_AFTER_S: Final = 3600
 """Seconds after which a file set aside belongs to a process that was killed: writing one takes milliseconds."""
 

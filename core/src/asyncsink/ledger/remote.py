@@ -9,7 +9,7 @@ from typing import Any, Final
 from asyncsink.errors import LedgerError, LedgerUnavailableError
 from asyncsink.ledger.failure import cause, told, without_secrets
 from asyncsink.ledger.location import Location
-from asyncsink.ledger.naming import checked, hidden, left_over
+from asyncsink.ledger.naming import PROBE, checked, hidden, left_over
 from asyncsink.ledger.writing import Writing, writing
 
 PACKAGES: Final[Mapping[str, str]] = {
@@ -28,9 +28,6 @@ ACCESS: Final = (
     "; asyncsink uses fsspec, whose credentials are not Spark's: set them too, or name another place by ledgerLocation"
 )
 """What people have yet to do whose keys stand in Spark's own configuration."""
-
-PROBE: Final = ".exclusive"
-"""The file by which a store proves that it creates exclusively; made once, and kept."""
 
 _UNCACHED: Final[Mapping[str, Any]] = {"use_listings_cache": False}
 _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -70,8 +67,13 @@ class RemoteStore:
         """Create a file whole, unless there is one: then False."""
         path = self._path(name)
         with self._told("create", name):
-            self._prove_exclusive(name)
+            self._prove_exclusive(f"create {name!r}")
             return self._writing.create(path, data)
+
+    def prove_exclusive(self) -> None:
+        """Make sure that :meth:`create` is exclusive, before anything is created; a process asks once for a folder."""
+        with self._told("create", PROBE):
+            self._prove_exclusive("create files")
 
     def modified_s(self, name: str) -> float | None:
         """When a file was written; None if there is none, or fsspec's back end cannot tell."""
@@ -132,14 +134,14 @@ class RemoteStore:
     def _path(self, name: str) -> str:
         return f"{self._root}/{checked(name)}"
 
-    def _prove_exclusive(self, name: str) -> None:
+    def _prove_exclusive(self, operation: str) -> None:
         key = (str(self._filesystem._fs_token), self._root)
         if key in _proven:
             return
         probe = f"{self._root}/{PROBE}"
         if self._writing.create(probe, b"") and self._writing.create(probe, b""):
             raise LedgerUnavailableError(
-                f"the ledger cannot create {name!r} in {self.location}: the file system there creates a file a second "
+                f"the ledger cannot {operation} in {self.location}: the file system there creates a file a second "
                 "time, so that two processes could both think that they were first; name a folder on S3, Google Cloud "
                 "Storage, Azure Data Lake, HDFS or a disk"
             )

@@ -36,6 +36,14 @@ class Store(Protocol):
         :raises LedgerUnavailableError: the file system cannot create exclusively; nothing has been written then
         """
 
+    def prove_exclusive(self) -> None:
+        """Make sure that :meth:`create` is exclusive, before anything is created; makes the folder.
+
+        A process does not ask an object store twice.
+
+        :raises LedgerUnavailableError: the file system cannot create exclusively
+        """
+
     def modified_s(self, name: str) -> float | None:
         """When a file was written, in seconds by the store's own clock; None if there is none, or it cannot tell."""
 
