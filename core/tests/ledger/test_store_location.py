@@ -57,7 +57,7 @@ def test_the_databricks_file_system_where_it_is_mounted(location: str, tmp_path:
 
 @pytest.mark.parametrize("location", ["", "  ", "/a\0b"])
 def test_no_place(location: str) -> None:
-    with pytest.raises(LedgerUnavailableError, match=r"is no place for a ledger; name a folder or a URL"):
+    with pytest.raises(LedgerUnavailableError, match=r"names no place; name a folder or a URL"):
         Location.of(location)
 
 

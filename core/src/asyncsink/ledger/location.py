@@ -1,4 +1,4 @@
-"""Where a ledger lies, as Spark's users name it: a path, or a URL of Hadoop's kind."""
+"""Where a ledger, or another thing, lies, as Spark's users name it: a path, or a URL of Hadoop's kind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Location:
         :raises LedgerUnavailableError: it names none
         """
         if not location.strip() or "\0" in location:
-            raise LedgerUnavailableError(f"{location!r} is no place for a ledger; name a folder or a URL")
+            raise LedgerUnavailableError(f"{location!r} names no place; name a folder or a URL")
         url = _URL.fullmatch(location)
         if url is None:
             return cls(location, Path(location))
@@ -52,8 +52,8 @@ class Location:
         said = _shown(location, url["scheme"], rest)
         if scheme == "s3" and "***@" in said:
             raise LedgerUnavailableError(
-                f"the ledger's location {said} has credentials in its URL, which neither Hadoop nor s3fs "
-                "reads; give them to both as the environment does, and name bucket and folder only"
+                f"the location {said} has credentials in its URL, which neither Hadoop nor s3fs reads; "
+                "give them to both as the environment does, and name bucket and folder only"
             )
         return cls(said.rstrip("/"), None, scheme, f"{scheme}:{_with_authority(rest)}".rstrip("/"))
 
@@ -69,7 +69,7 @@ def _local(location: str, rest: str) -> Path:
     match = _OF_THIS_MACHINE.fullmatch(rest)
     if match is None:
         raise LedgerUnavailableError(
-            f"the ledger's location {shown(location)} names no absolute path of this machine; write file:/folder"
+            f"the location {shown(location)} names no absolute path of this machine; write file:/folder"
         )
     return Path(match["path"])
 

@@ -68,7 +68,7 @@ class Objects:
             return bytes(self._filesystem.cat_file(path))
         except FileNotFoundError as error:
             # Who took a bucket that is missing for an empty one would begin again from nothing.
-            if _code(error) == "NoSuchBucket":
+            if code_of(error) == "NoSuchBucket":
                 raise
             return None
 
@@ -85,9 +85,9 @@ class Objects:
                 return False
             except OSError as error:
                 # Stores that imitate S3 say less of which condition failed than s3fs looks for.
-                if _code(error) in ("PreconditionFailed", "412"):
+                if code_of(error) in ("PreconditionFailed", "412"):
                     return False
-                if _code(error) not in ("ConditionalRequestConflict", "409"):
+                if code_of(error) not in ("ConditionalRequestConflict", "409"):
                     raise
                 conflict = error
             else:
@@ -185,7 +185,7 @@ def _old(path: str) -> str:
     return f"{folder}{slash}.{name}.old"
 
 
-def _code(error: BaseException) -> str:
+def code_of(error: BaseException) -> str:
     """The service's own code of an error, if botocore or another client has left it."""
     cause = error.__cause__ or error
     response = getattr(cause, "response", None)
