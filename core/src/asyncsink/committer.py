@@ -16,9 +16,19 @@ GlobalCommT = TypeVar("GlobalCommT")
 class Sweeper(ABC, Generic[CommT]):
     """Removes what will never be committed; the base of both committers. FLIP-143 leaves this to each writer.
 
+    It also refuses a destination before a row is written in vain.
+
     Of a sink that has a :class:`Committer` and a :class:`GlobalCommitter` the former is asked. The conformance kit
-    wants both methods: without them what dead attempts have left stays for good.
+    wants :meth:`abort` and :meth:`sweep`: without them what dead attempts have left stays for good.
     """
+
+    async def check_destination(self) -> None:
+        """Refuse a destination in which nothing could be committed; nothing by default.
+
+        Asked before each attempt is begun, of both committers: what it has learned a process should remember.
+
+        :raises Exception: no attempt is begun
+        """
 
     async def abort(self, committables: Sequence[CommT]) -> None:
         """Remove what was prepared and will never be committed; nothing by default.

@@ -242,6 +242,21 @@ def test_a_batch_after_one_that_was_finished_costs_six_round_trips(tmp_path: Pat
     assert store.calls == ["names", "read", "create", "create", "names", "create"]
 
 
+@pytest.mark.parametrize("committer", ["StagedCommitter", "SnapshotCommitter"])
+def test_a_destination_that_a_committer_refuses_is_written_to_by_no_attempt(
+    tmp_path: Path, area: StagingArea, monkeypatch: pytest.MonkeyPatch, committer: str
+) -> None:
+    async def refuse(_: object) -> None:
+        raise CommitError("nothing could be committed there")
+
+    driver = Driver(tmp_path, area, publishes=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"asyncsink_testing.staged_sink.{committer}.check_destination", refuse)
+        with pytest.raises(CommitError, match="nothing could be committed there"):
+            driver.begin()
+    assert driver.begin().transaction.generation == 1
+
+
 def test_a_committer_that_returns_what_it_was_not_given_is_refused(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,7 +98,9 @@ class Coordinator:
         :param sweep: look for what dead attempts have left even if the last one was finished
         :raises CommitError: what was prepared cannot be committed now, or a part of it never
         :raises LedgerError: another planner is at work with this log, or its files cannot be read or written
+        :raises Exception: a committer refuses the destination
         """
+        await self._check_destination()
         known, recovered = self._log.generations(), False
         if known.begun and known.is_finished:
             committed = self._log.decision(known.begun)
@@ -121,6 +123,12 @@ class Coordinator:
             await self._sweep(transaction, LedgerState() if committed is None else committed.after)
         self._log.tidy(known)
         return Begun(transaction, committed, recovered)
+
+    async def _check_destination(self) -> None:
+        async with self._committer() as committer, self._global_committer() as global_committer:
+            for each in (committer, global_committer):
+                if each is not None:
+                    await each.check_destination()
 
     async def _is_recovered(self, decided: Decision) -> bool:
         """Commit what a predecessor has prepared; False if it is lost as a whole."""
