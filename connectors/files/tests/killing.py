@@ -6,8 +6,10 @@ from pathlib import Path
 
 from asyncsink_files import FilesSink
 from asyncsink_files.local import LocalFile, LocalStorage
+from asyncsink_files.manifest import Manifest
+from asyncsink_files.naming import MANIFEST
 from asyncsink_files.storage import Storage
-from asyncsink_testing.killing import Points
+from asyncsink_testing.killing import Points, WatchedStore
 
 
 class WatchedFile(LocalFile):
@@ -34,34 +36,29 @@ class WatchedStorage(LocalStorage):
 
     points: Points
 
-    def begin(self, name: str) -> LocalFile:
+    def begin(self, name: str, final: str) -> LocalFile:
         self.points(f"before beginning {name}")
-        file = super().begin(name)
+        file = super().begin(name, final)
         self.points(f"after beginning {name}")
         watched = WatchedFile.__new__(WatchedFile)
         watched.__dict__.update(file.__dict__)
         watched.points = self.points
         return watched
 
-    def rename(self, name: str, final: str) -> bool:
+    def show(self, name: str, final: str, receipt: str) -> bool:
         self.points(f"before renaming {name}")
-        renamed = super().rename(name, final)
+        renamed = super().show(name, final, receipt)
         self.points(f"after renaming {name}")
         return renamed
-
-    def create(self, name: str, data: bytes, aside: str) -> bool:
-        self.points(f"before creating {name}")
-        created = super().create(name, data, aside)
-        self.points(f"after creating {name}")
-        return created
 
     def mark(self, name: str) -> None:
         self.points(f"before marking {name}")
         super().mark(name)
 
-    def remove(self, name: str) -> None:
-        self.points(f"before removing {name}")
-        super().remove(name)
+    def remove(self, *names: str) -> None:
+        for name in names:
+            self.points(f"before removing {name}")
+            super().remove(name)
 
     def remove_folder(self, folder: str) -> None:
         self.points(f"before removing {folder}")
@@ -81,3 +78,6 @@ class WatchedFilesSink(FilesSink):
         storage = WatchedStorage(Path(self.options.path))
         storage.points = self.points
         return storage
+
+    def manifest(self) -> Manifest:
+        return Manifest(WatchedStore.at(Path(self.options.path) / MANIFEST, self.points), self.options.path)

@@ -157,6 +157,6 @@ def test_a_folder_that_cannot_be_renamed_into_says_so(job: Job, folder: Path, mo
     def refuse(*_: object) -> bool:
         raise PermissionError(13, "Permission denied", str(folder / files[0].final))
 
-    monkeypatch.setattr("asyncsink_files.local.LocalStorage.rename", refuse)
+    monkeypatch.setattr("asyncsink_files.local.LocalStorage.show", refuse)
     with pytest.raises(CommitError, match=rf"cannot commit files in {folder}: Permission denied .*; let the user"):
         job.commit(files)

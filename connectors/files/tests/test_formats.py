@@ -36,7 +36,7 @@ def made(**options: Any) -> Format:
 
 def file_of(folder: Path, form: Format, *runs: list[Any]) -> Path:
     """A file with these runs of pieces, between which the encoder finishes."""
-    file = LocalStorage(folder).begin("file")
+    file = LocalStorage(folder).begin("file", "")
     encoder = form.encoder(file)
     for run in runs:
         for piece in run:
@@ -71,7 +71,7 @@ def test_rows_of_a_program_have_all_columns_that_are_found(tmp_path: Path) -> No
 
 def test_other_columns_do_not_fit_into_a_parquet_file_that_was_begun(tmp_path: Path) -> None:
     form = made(file_format="parquet")
-    encoder = form.encoder(LocalStorage(tmp_path).begin("file"))
+    encoder = form.encoder(LocalStorage(tmp_path).begin("file", ""))
     (piece,), (other,) = form.of_entries([{"id": 1}]), form.of_entries([{"id": "one"}])
     assert encoder.fits(other)
     encoder.write(piece)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
 from asyncsink import CommitError, ConfigurationError
+from asyncsink.ledger.local import LocalStore
 from asyncsink_files import FilesSink, ManifestFile, read_manifest
 from asyncsink_files.committable import CommittedFiles, PendingFile
-from asyncsink_files.local import LocalStorage
 from asyncsink_files.manifest import KEPT_SINKS, Manifest, ManifestCommitter
 
 ONE, TWO = "1" * 16, "2" * 16
@@ -26,9 +27,13 @@ def commit_of(sink_id: str, generation: int, number: int = 0) -> CommittedFiles:
     )
 
 
+def manifest_in(folder: Path, kind: type[LocalStore] = LocalStore) -> Manifest:
+    return Manifest(kind(folder / "_manifest"), str(folder))
+
+
 @pytest.fixture
 def manifest(tmp_path: Path) -> Manifest:
-    return Manifest(LocalStorage(tmp_path))
+    return manifest_in(tmp_path)
 
 
 def test_versions_count_and_tell_files_rows_and_bytes(manifest: Manifest, tmp_path: Path) -> None:
@@ -62,13 +67,13 @@ def test_several_commits_of_one_generation_are_several(manifest: Manifest) -> No
 
 def test_two_sinks_that_commit_at_once_both_get_in(tmp_path: Path) -> None:
     def add_all(sink_id: str) -> None:
-        own = Manifest(LocalStorage(tmp_path))
+        own = manifest_in(tmp_path)
         for generation in range(1, 21):
             own.add(commit_of(sink_id, generation))
 
     with ThreadPoolExecutor() as threads:
         list(threads.map(add_all, (ONE, TWO)))
-    manifest = Manifest(LocalStorage(tmp_path))
+    manifest = manifest_in(tmp_path)
     assert manifest.versions() == [*range(1, 41)]
     entries = [manifest.read(version) for version in manifest.versions()]
     for sink_id in (ONE, TWO):
@@ -76,26 +81,26 @@ def test_two_sinks_that_commit_at_once_both_get_in(tmp_path: Path) -> None:
 
 
 def test_a_version_that_another_takes_meanwhile_is_followed_by_the_next(tmp_path: Path) -> None:
-    class Slow(LocalStorage):
-        def create(self, name: str, data: bytes, aside: str) -> bool:
-            Manifest(LocalStorage(tmp_path)).add(commit_of(TWO, 1))
-            return super().create(name, data, aside)
+    class Slow(LocalStore):
+        def create(self, name: str, data: bytes) -> bool:
+            manifest_in(tmp_path).add(commit_of(TWO, 1))
+            return super().create(name, data)
 
-    assert Manifest(Slow(tmp_path)).add(commit_of(ONE, 1)) == 2
+    assert manifest_in(tmp_path, Slow).add(commit_of(ONE, 1)) == 2
 
 
 def test_a_version_that_oneself_has_taken_in_another_process_is_the_same(tmp_path: Path) -> None:
-    class Slow(LocalStorage):
-        def create(self, name: str, data: bytes, aside: str) -> bool:
-            Manifest(LocalStorage(tmp_path)).add(commit_of(ONE, 1))
-            return super().create(name, data, aside)
+    class Slow(LocalStore):
+        def create(self, name: str, data: bytes) -> bool:
+            manifest_in(tmp_path).add(commit_of(ONE, 1))
+            return super().create(name, data)
 
-    assert Manifest(Slow(tmp_path)).add(commit_of(ONE, 1)) == 1
-    assert Manifest(LocalStorage(tmp_path)).versions() == [1]
+    assert manifest_in(tmp_path, Slow).add(commit_of(ONE, 1)) == 1
+    assert manifest_in(tmp_path).versions() == [1]
 
 
 def test_what_a_crash_has_interrupted_is_known_by_what_is_listed(tmp_path: Path, manifest: Manifest) -> None:
-    committer = ManifestCommitter(LocalStorage(tmp_path))
+    committer = ManifestCommitter(manifest_in(tmp_path))
     listed, missing = commit_of(ONE, 1), commit_of(ONE, 2)
     manifest.add(listed)
     assert anyio.run(committer.filter_recovered_committables, [listed, missing]) == [missing]
@@ -103,7 +108,7 @@ def test_what_a_crash_has_interrupted_is_known_by_what_is_listed(tmp_path: Path,
 
 def test_a_global_committable_holds_the_files_of_all_writers(tmp_path: Path) -> None:
     files = [*commit_of(ONE, 3, 1).all(), *commit_of(ONE, 3, 2).all()]
-    combined = anyio.run(ManifestCommitter(LocalStorage(tmp_path)).combine, files)
+    combined = anyio.run(ManifestCommitter(manifest_in(tmp_path)).combine, files)
     assert (combined.sink_id, combined.generation, combined.all()) == (ONE, 3, files)
     serializer = FilesSink(path=str(tmp_path)).global_committable_serializer
     assert serializer is not None
@@ -137,9 +142,9 @@ def test_a_folder_without_commits_lists_nothing(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "nowhere") == []
 
 
-def test_only_a_folder_of_this_machine_can_be_read(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="has the scheme 's3'"):
-        read_manifest("s3://bucket/rows")
+def test_only_a_place_that_files_are_written_to_can_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="has the scheme 'hdfs'"):
+        read_manifest("hdfs://host/rows")
 
 
 def test_a_file_system_without_hard_links_is_refused_with_a_remedy(
@@ -149,6 +154,8 @@ def test_a_file_system_without_hard_links_is_refused_with_a_remedy(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.link", refuse)
-    with pytest.raises(CommitError, match=r"the file system has no hard links; set manifest=false"):
-        anyio.run(ManifestCommitter(LocalStorage(tmp_path)).commit, [commit_of(ONE, 1)])
+    committer = ManifestCommitter(manifest_in(tmp_path))
+    for work in (committer.check_destination, partial(committer.commit, [commit_of(ONE, 1)])):
+        with pytest.raises(ConfigurationError, match=r"in /.*: set manifest=false, .* file system has no hard links"):
+            anyio.run(work)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -50,6 +50,11 @@ def test_a_folder_may_be_written_as_a_path_or_as_a_url(path: str) -> None:
     assert read(path=path).path == "/data/x"
 
 
+@pytest.mark.parametrize("path", ["s3://bucket/rows", "s3a://bucket/rows/", "S3N://bucket"])
+def test_or_as_one_of_s3(path: str) -> None:
+    assert read(path=path).path == path.rstrip("/")
+
+
 def test_a_relative_path_is_the_drivers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     options = read(path="rows")
@@ -71,11 +76,17 @@ def test_keys_from_elsewhere_are_refused_with_a_remedy(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"path": "s3://bucket/rows"}, "option 'path' has the scheme 's3', and files are written to folders of this"),
+        ({"path": "gs://bucket/rows"}, "option 'path' has the scheme 'gs', and files are written to folders of this"),
+        (
+            {"path": "s3:///rows"},
+            "option 'path' = 's3:///rows' has no bucket, or more than bucket and folder",
+        ),
+        ({"path": "s3://bucket/rows?x=hush"}, "option 'path' = 's3://bucket/rows?***' has no bucket, or more"),
+        ({"path": "s3a://key:hush@bucket/rows"}, "the location s3a://***@bucket/rows has credentials in its URL"),
         ({"path": "hdfs:/rows"}, "has the scheme 'hdfs'"),
-        ({"path": "file://host/rows"}, "names no absolute path of this machine; write for example file:/data/flights"),
+        ({"path": "file://host/rows"}, "names no absolute path of this machine; write file:/folder; write for example"),
         ({"path": "file:rows"}, "names no absolute path of this machine"),
-        ({"path": " "}, "option 'path' = ' ' names no folder"),
+        ({"path": " "}, "option 'path' cannot be taken: ' ' names no place"),
         ({"fileFormat": "csv"}, "option 'fileFormat' = 'csv' must be 'json' or 'parquet'"),
         ({"compression": "zstd"}, "'compression' = 'zstd' is not for 'fileFormat' = 'json', which knows none, gzip"),
         ({"compression": "lz4"}, "option 'compression' = 'lz4' must be"),

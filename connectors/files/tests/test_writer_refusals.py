@@ -101,7 +101,7 @@ class Refusing(LocalStorage):
 
     error: OSError
 
-    def begin(self, name: str) -> Any:
+    def begin(self, name: str, final: str) -> Any:
         raise self.error
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from asyncsink.serializer import DataclassSerializer
 
@@ -15,12 +15,14 @@ class PendingFile:
 
     :param name: within the destination
     :param final: its name there once it is committed
+    :param receipt: what the storage needs to show it
     """
 
     name: str
     final: str
     rows: int
     size_in_bytes: int
+    receipt: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class OpenFile:
 class CommittedFiles:
     """The files of one commit: a global committable.
 
-    :param files: the :class:`PendingFile` of all writers, as JSON
+    :param files: the :class:`PendingFile` of all writers, without receipts, as JSON
     """
 
     sink_id: str
@@ -51,7 +53,7 @@ class CommittedFiles:
 
     @classmethod
     def of(cls, sink_id: str, generation: int, files: Iterable[PendingFile]) -> CommittedFiles:
-        return cls(sink_id, generation, json.dumps([asdict(each) for each in files]))
+        return cls(sink_id, generation, json.dumps([asdict(replace(each, receipt="")) for each in files]))
 
     def all(self) -> list[PendingFile]:
         return [PendingFile(**each) for each in json.loads(self.files)]

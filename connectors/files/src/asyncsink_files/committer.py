@@ -17,7 +17,7 @@ from asyncsink_files.storage import Storage
 
 
 class FilesCommitter(Committer[PendingFile]):
-    """Renames files. One that is gone, and whose final name is there, was committed before."""
+    """Shows files. One that is gone, and whose final name is there, was committed before."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -44,9 +44,9 @@ class FilesCommitter(Committer[PendingFile]):
             lost = [
                 each
                 for each in committables
-                if not self._storage.rename(each.name, each.final) and not self._storage.exists(each.final)
+                if not self._storage.show(each.name, each.final, each.receipt) and not self._storage.exists(each.final)
             ]
-            # Not only for what was renamed just now: a predecessor may have died before this.
+            # Not only for what was shown just now: a predecessor may have died before this.
             if len(lost) < len(committables):
                 self._storage.sync("")
             if not lost:
@@ -67,25 +67,25 @@ class FilesCommitter(Committer[PendingFile]):
 
     def _remove(self, names: Sequence[str]) -> None:
         with told("remove files", self._storage.location, CommitError):
-            for name in names:
-                self._storage.remove(name)
+            self._storage.remove(*names)
 
     def _sweep(self, transaction: Transaction, kept: set[str]) -> None:
         folder = folder_of_sink(transaction.sink_id)
         with told("sweep", self._storage.location, CommitError):
             names = self._storage.names(folder)
             marked = {name: generation for name in names if (generation := marked_generation(name)) is not None}
-            for name in names:
-                origin = origin_of(name)
-                if origin is None or name in kept or origin[0] != transaction.sink_id:
-                    continue
-                generation = origin[1]
-                # What a successor has begun meanwhile is its own.
-                is_over = generation < transaction.generation
-                if is_over or (generation == transaction.generation and generation in marked.values()):
-                    self._storage.remove(f"{folder}/{name}")
-            for name, generation in marked.items():
-                if generation <= transaction.generation:
-                    self._storage.remove(f"{folder}/{name}")
+            over = [name for name in names if name not in kept and _is_over(name, transaction, {*marked.values()})]
+            # A marker goes last: without it a sweep that was cut short would not know of the others.
+            over += [name for name, generation in marked.items() if generation <= transaction.generation]
+            self._storage.remove(*(f"{folder}/{name}" for name in over))
             self._storage.remove_folder(folder)
             self._storage.remove_folder(HIDDEN)
+
+
+def _is_over(name: str, transaction: Transaction, marked: set[int]) -> bool:
+    """Whether a file is of an attempt that has ended; what a successor has begun meanwhile is its own."""
+    origin = origin_of(name)
+    if origin is None or origin[0] != transaction.sink_id:
+        return False
+    generation = origin[1]
+    return generation < transaction.generation or (generation == transaction.generation and generation in marked)

@@ -13,12 +13,13 @@ from asyncsink.dead_letters.folders import make_folders, sync_folder
 
 T = TypeVar("T")
 
-_NO_HARD_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS}
 _COPIED_AT_ONCE: Final = 1 << 20
 
 
 class LocalFile:
     """A file that grows."""
+
+    receipt = ""
 
     def __init__(self, name: str, path: Path) -> None:
         self.name, self._path = name, path
@@ -49,20 +50,22 @@ class LocalFile:
 
 
 class LocalStorage:
-    """Files beneath a folder; it is made when the first one is."""
+    """Files beneath a folder; it is made when the first one is. A rename shows them."""
+
+    keeps_open = True
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.location = str(folder)
 
-    def begin(self, name: str) -> LocalFile:
+    def begin(self, name: str, final: str) -> LocalFile:
         path = self._folder / name
         return _within_folder(path.parent, lambda: LocalFile(name, path))
 
     def resume(self, name: str, length: int, new_name: str) -> LocalFile:
         path = self._folder / name
         with path.open("rb") as earlier:
-            file = self.begin(new_name)
+            file = self.begin(new_name, "")
             try:
                 while file.size < length:
                     data = earlier.read(min(length - file.size, _COPIED_AT_ONCE))
@@ -74,7 +77,7 @@ class LocalStorage:
                 raise
         return file
 
-    def rename(self, name: str, final: str) -> bool:
+    def show(self, name: str, final: str, receipt: str) -> bool:
         try:
             (self._folder / name).rename(self._folder / final)
         except FileNotFoundError:
@@ -84,24 +87,8 @@ class LocalStorage:
     def exists(self, name: str) -> bool:
         return (self._folder / name).exists()
 
-    def create(self, name: str, data: bytes, aside: str) -> bool:
-        path = self._folder / name
-        file = self.begin(aside)
-        written = self._folder / aside
-        try:
-            file.write(data)
-            file.sync()
-            return _within_folder(path.parent, lambda: _linked(written, path))
-        finally:
-            file.close()
-            with suppress(OSError):
-                written.unlink()
-
     def mark(self, name: str) -> None:
         (self._folder / name).touch()
-
-    def read(self, name: str) -> bytes:
-        return (self._folder / name).read_bytes()
 
     def names(self, folder: str) -> list[str]:
         try:
@@ -110,8 +97,9 @@ class LocalStorage:
         except FileNotFoundError:
             return []
 
-    def remove(self, name: str) -> None:
-        (self._folder / name).unlink(missing_ok=True)
+    def remove(self, *names: str) -> None:
+        for name in names:
+            (self._folder / name).unlink(missing_ok=True)
 
     def remove_folder(self, folder: str) -> None:
         # What is in it, or not there, is no reason to fail.
@@ -130,18 +118,3 @@ def _within_folder(folder: Path, make: Callable[[], T]) -> T:
         except FileNotFoundError:
             make_folders(folder)
     return make()
-
-
-def _linked(written: Path, path: Path) -> bool:
-    """Whether a file has got a second name, which nothing had before; durable then."""
-    try:
-        os.link(written, path)
-    except FileExistsError:
-        # Over NFS an answer may get lost, and the client then finds the link that it has made itself.
-        return written.stat().st_nlink == 2
-    except OSError as error:
-        if error.errno in _NO_HARD_LINKS:
-            raise OSError(error.errno, "the file system has no hard links; set manifest=false", str(path)) from error
-        raise
-    sync_folder(path.parent)
-    return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from os import PathLike, fspath
 from typing import Any, Final
@@ -16,12 +17,14 @@ from typing import Any, Final
 import anyio.to_thread
 
 from asyncsink.committer import GlobalCommitter
-from asyncsink.errors import CommitError
+from asyncsink.errors import CommitError, ConfigurationError, LedgerError, LedgerUnavailableError
+from asyncsink.ledger import Store
+from asyncsink.ledger.failure import without_secrets
 from asyncsink_files.committable import CommittedFiles, PendingFile
-from asyncsink_files.failures import told
-from asyncsink_files.naming import MANIFEST, Origin, folder_of_sink, origin_of
-from asyncsink_files.options import folder_of
-from asyncsink_files.storage import Storage, open_storage
+from asyncsink_files.failures import refusal
+from asyncsink_files.naming import origin_of
+from asyncsink_files.place import place_of
+from asyncsink_files.storage import open_manifest
 
 KEPT_SINKS: Final = 100
 """Sinks whose last version is told by each entry, so that nobody has to read all of them."""
@@ -30,12 +33,15 @@ _FORMAT: Final = 1
 _NAME: Final = re.compile(r"\d{20}\.json")
 _ATTEMPTS: Final = 100
 
+_proven: Final[set[str]] = set()
+"""Where this process has seen that a version cannot be created twice."""
+
 
 @dataclass(frozen=True, slots=True)
 class ManifestFile:
     """A file that readers take.
 
-    :param path: absolute, in what :func:`read_manifest` returns; within the destination in the manifest
+    :param path: absolute, or a URL, in what :func:`read_manifest` returns; within the destination in the manifest
     """
 
     path: str
@@ -76,26 +82,44 @@ class Entry:
 
 
 class Manifest:
-    """The entries of one destination. Everything here blocks."""
+    """The entries of one destination. Everything here blocks.
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    :param location: the destination, for messages
+    :raises CommitError: whatever the store refuses, with the remedy
+    """
+
+    def __init__(self, store: Store, location: str) -> None:
+        self._store, self._location = store, location
+
+    def check(self) -> None:
+        """Make sure that a version cannot be created twice; a process asks once for a destination.
+
+        :raises ConfigurationError: the file system, or what imitates S3, does not keep that
+        """
+        if self._store.location in _proven:
+            return
+        with self._told("prepare the manifest"):
+            self._store.prove_exclusive()
+            self._store.sweep("")
+        _proven.add(self._store.location)
 
     def versions(self) -> list[int]:
         """Those there are, in order."""
-        return [int(name[:20]) for name in self._storage.names(MANIFEST) if _NAME.fullmatch(name)]
+        with self._told("read the manifest"):
+            return [int(name[:20]) for name in self._store.names("") if _NAME.fullmatch(name)]
 
     def read(self, version: int) -> Entry:
         """
         :raises CommitError: it is damaged
         """
-        name = _name(version)
+        with self._told("read the manifest"):
+            data = self._store.read(_name(version))
         try:
-            return Entry.of_bytes(self._storage.read(name))
+            return Entry.of_bytes(data or b"")
         except ValueError as error:
             raise CommitError(
-                f"{self._storage.location}/{name} is damaged ({error}); bring it back from a copy, or take the files "
-                "in the folder for what is committed and set manifest=false"
+                f"{self._store.location}/{_name(version)} is damaged ({error}); bring it back from a copy, or take the "
+                "files in the folder for what is committed and set manifest=false"
             ) from error
 
     def contains(self, commit: CommittedFiles) -> bool:
@@ -110,10 +134,11 @@ class Manifest:
             if found is not None:
                 return found
             entry = _entry(commit, version + 1, newest)
-            if self._storage.create(_name(version + 1), entry.as_bytes(), _aside(commit)):
-                return version + 1
+            with self._told("write the manifest"):
+                if self._store.create(_name(version + 1), entry.as_bytes()):
+                    return version + 1
         raise CommitError(
-            f"{_ATTEMPTS} versions of {self._storage.location}/{MANIFEST} were taken by others meanwhile; the batch "
+            f"{_ATTEMPTS} versions of {self._store.location} were taken by others meanwhile; the batch "
             "stays prepared, and is committed when the job starts again"
         )
 
@@ -138,16 +163,31 @@ class Manifest:
             version = entry.follows
         return None
 
+    @contextmanager
+    def _told(self, operation: str) -> Iterator[None]:
+        try:
+            yield
+        except LedgerUnavailableError as error:
+            raise ConfigurationError(
+                f"no manifest can be kept in {self._location}, where two queries could commit as one version: set "
+                f"manifest=false, or name another path ({error})"
+            ) from error
+        except LedgerError as error:
+            cause = error.__cause__ or error
+            raise CommitError(refusal(operation, self._location, cause)) from without_secrets(cause)
+
 
 class ManifestCommitter(GlobalCommitter[PendingFile, CommittedFiles]):
     """Lists what a :class:`~asyncsink_files.committer.FilesCommitter` has committed."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage, self._manifest = storage, Manifest(storage)
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+
+    async def check_destination(self) -> None:
+        await anyio.to_thread.run_sync(self._manifest.check)
 
     async def filter_recovered_committables(self, recovered: Sequence[CommittedFiles]) -> list[CommittedFiles]:
-        with told("read the manifest", self._storage.location, CommitError):
-            listed = await anyio.to_thread.run_sync(lambda: [self._manifest.contains(each) for each in recovered])
+        listed = await anyio.to_thread.run_sync(lambda: [self._manifest.contains(each) for each in recovered])
         return [each for each, is_listed in zip(recovered, listed, strict=True) if not is_listed]
 
     async def combine(self, committables: Sequence[PendingFile]) -> CommittedFiles:
@@ -157,8 +197,7 @@ class ManifestCommitter(GlobalCommitter[PendingFile, CommittedFiles]):
 
     async def commit(self, committables: Sequence[CommittedFiles]) -> list[CommittedFiles]:
         for each in committables:
-            with told("write the manifest", self._storage.location, CommitError):
-                await anyio.to_thread.run_sync(self._manifest.add, each)
+            await anyio.to_thread.run_sync(self._manifest.add, each)
         return []
 
 
@@ -166,20 +205,16 @@ def read_manifest(path: str | PathLike[str]) -> list[ManifestFile]:
     """The files of all commits to a folder, in order of the commits: what a reader should take.
 
     :param path: the sink's option of this name
-    :raises ConfigurationError: it names no folder of this machine
+    :raises ConfigurationError: it names no place that files are written to
     :raises CommitError: the manifest cannot be read
     """
-    folder = folder_of(fspath(path)).absolute()
-    storage = open_storage(str(folder))
-    with told("read the manifest", storage.location, CommitError):
-        files = [*_files(storage)]
-    return [ManifestFile(str(folder / each.path), each.rows, each.size_in_bytes) for each in files]
-
-
-def _files(storage: Storage) -> Iterator[ManifestFile]:
-    manifest = Manifest(storage)
-    for version in manifest.versions():
-        yield from manifest.read(version).files
+    folder = place_of(fspath(path)).shown
+    manifest = Manifest(open_manifest(folder), folder)
+    return [
+        ManifestFile(f"{folder}/{each.path}", each.rows, each.size_in_bytes)
+        for version in manifest.versions()
+        for each in manifest.read(version).files
+    ]
 
 
 def _entry(commit: CommittedFiles, version: int, newest: Entry | None) -> Entry:
@@ -195,9 +230,4 @@ def _entry(commit: CommittedFiles, version: int, newest: Entry | None) -> Entry:
 
 
 def _name(version: int) -> str:
-    return f"{MANIFEST}/{version:020}.json"
-
-
-def _aside(commit: CommittedFiles) -> str:
-    """A name by which a sweep finds what a killed process has left."""
-    return Origin(folder_of_sink(commit.sink_id), commit.sink_id, commit.generation, 0, 0).new_name()
+    return f"{version:020}.json"

@@ -2,7 +2,8 @@
 
 ``<path>/_asyncsink/<sink id>/`` holds what nobody is to see yet; Spark, Hadoop and Hive pass over names that begin with
 an underscore. A file in it is called ``<sink id>-<generation>-<writer id>-<attempt>-<random>`` from its first byte on,
-and has its final name, which holds the same, once it is committed.
+and has its final name, which holds the same, once it is committed. On S3 nobody sees an upload that is not complete: it
+has its final key from the beginning, and counts as a file of that folder.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ MANIFEST: Final = "_manifest"
 
 _UNCOMMITTED: Final = "at-least-once"
 _PART: Final = re.compile(r"(?P<sink_id>[0-9a-f]{16})-(?P<generation>\d+)-\d+-\d+-[0-9a-f]{12}")
+_FINAL: Final = re.compile(r".+-(?P<base>[0-9a-f]{16}-\d+-\d+-\d+-[0-9a-f]{12})\.[a-z.]+")
 _COMMITTED: Final = re.compile(r"committed-(?P<generation>\d+)")
 
 
@@ -69,6 +71,12 @@ def origin_of(name: str) -> tuple[str, int] | None:
     """Sink id and generation of a file that is not committed; None if it is none of ours."""
     found = _PART.fullmatch(base_of(name))
     return None if found is None else (found["sink_id"], int(found["generation"]))
+
+
+def base_of_final(name: str) -> str | None:
+    """What a file is called until it is committed, by its final name; None if it is none of ours."""
+    found = _FINAL.fullmatch(base_of(name))
+    return None if found is None else found["base"]
 
 
 def committed_marker(name: str) -> str | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Final, Literal
 
 from asyncsink.config import MiB
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
+from asyncsink_files.place import place_of
 
 COMPRESSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "json": ("none", "gzip"),
@@ -18,9 +18,6 @@ COMPRESSIONS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What each format of files knows, the default first."""
 
-# Two letters at least, as `C:` is a drive. Nothing is decoded: for Hadoop `file:/a%20b` has a per cent sign.
-_URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
-_OF_THIS_MACHINE: Final = re.compile(r"(?://(?:localhost)?|(?!//))(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
 _PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.=_-]{0,99}")
 _WITH_EACH_COMMIT: Final = "a file is finished with each commit, or at maxFileSize; trigger less often for larger files"
 _ONE_FOLDER: Final = "all files lie in one folder, whatever their rows hold; leave it out"
@@ -40,7 +37,9 @@ class FilesOptions(ConnectorOptions):
         "sink.parallelism": "a task writes each partition of the DataFrame; use repartition",
     }
 
-    path: str = option(doc="Folder of the files, on this machine or mounted by all, as a path or a file: URL.")
+    path: str = option(
+        doc="Folder of the files: on this machine or mounted by all, as a path or a file: URL; or on S3, as s3://bucket/folder."
+    )
     file_format: Literal["json", "parquet"] = option(
         "json", doc="What a file holds: json a JSON object a line, parquet Apache Parquet.", aliases=["format"]
     )
@@ -70,7 +69,7 @@ class FilesOptions(ConnectorOptions):
 
     def __post_init__(self) -> None:
         # Spark's workers have working directories of their own.
-        object.__setattr__(self, "path", str(folder_of(self.path).absolute()))
+        object.__setattr__(self, "path", place_of(self.path).shown)
         self._check_compression()
         if self.max_file_size < 1:
             raise ConfigurationError(
@@ -109,26 +108,3 @@ class FilesOptions(ConnectorOptions):
                 f"option 'compression' = {self.compression!r} is not for 'fileFormat' = {self.file_format!r}, which "
                 f"knows {', '.join(known)}; give one of these, or leave it out"
             )
-
-
-def folder_of(path: str) -> Path:
-    """The folder that a path or a URL names.
-
-    :raises ConfigurationError: it names none of this machine
-    """
-    if not path.strip() or "\0" in path:
-        raise ConfigurationError(f"option 'path' = {path!r} names no folder; write for example /data/flights")
-    url = _URL.fullmatch(path)
-    if url is None:
-        return Path(path)
-    if url["scheme"].lower() != "file":
-        raise ConfigurationError(
-            f"option 'path' has the scheme {url['scheme']!r}, and files are written to folders of this machine, or "
-            "that all machines mount: write for example /data/flights or file:/data/flights"
-        )
-    found = _OF_THIS_MACHINE.fullmatch(url["rest"])
-    if found is None:
-        raise ConfigurationError(
-            f"option 'path' = {path!r} names no absolute path of this machine; write for example file:/data/flights"
-        )
-    return Path(found["path"])

@@ -68,7 +68,8 @@ class Parts:
             if self._part is not None and not self._part.encoder.fits(piece):
                 self._finish()
             if self._part is None:
-                file = self._storage.begin(self._origin.new_name())
+                name = self._origin.new_name()
+                file = self._storage.begin(name, self._final(name, self._format.extension))
                 self._part = Part(file, self._format.encoder(file))
             self._part.write(piece)
             if self._part.file.size >= self._options.max_file_size:
@@ -77,7 +78,7 @@ class Parts:
     def prepare(self, flush: bool) -> list[PendingFile]:
         """The files that are finished, to be committed; the open one is left open if it can be, and `flush` is not."""
         self.states = []
-        if flush or not self._format.is_resumable:
+        if flush or not (self._format.is_resumable and self._storage.keeps_open):
             self._finish()
         elif self._part is not None:
             self._part.finish()
@@ -90,7 +91,7 @@ class Parts:
         """Give all files their final names, where nobody commits them; the rows in them."""
         shown = self.prepare(flush=True)
         for each in shown:
-            if not self._storage.rename(each.name, each.final):
+            if not self._storage.show(each.name, each.final, each.receipt):
                 raise FileNotFoundError(errno.ENOENT, "the file was removed before it was shown", each.name)
         if shown:
             self._storage.sync("")
@@ -106,8 +107,7 @@ class Parts:
         names = [each.name for each in self._finished]
         if self._part is not None:
             names.append(self._part.file.name)
-        for name in names:
-            self._storage.remove(name)
+        self._storage.remove(*names)
         self._storage.remove_folder(self._origin.folder)
 
     def _resumed(self, state: OpenFile) -> PartFile:
@@ -133,5 +133,8 @@ class Parts:
     def _close(self, file: PartFile, rows: int, extension: str) -> None:
         file.close()
         self.count += 1
-        final = final_name(file.name, self._options.file_prefix, extension)
-        self._finished.append(PendingFile(file.name, final, rows, file.size))
+        final = self._final(file.name, extension)
+        self._finished.append(PendingFile(file.name, final, rows, file.size, file.receipt))
+
+    def _final(self, name: str, extension: str) -> str:
+        return final_name(name, self._options.file_prefix, extension)

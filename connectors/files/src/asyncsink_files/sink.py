@@ -22,12 +22,12 @@ from asyncsink_files.committable import (
 )
 from asyncsink_files.converter import FilesConverter
 from asyncsink_files.options import FilesOptions
-from asyncsink_files.storage import Storage, open_storage
+from asyncsink_files.storage import Storage, open_manifest, open_storage
 
 if TYPE_CHECKING:
     from asyncsink.blocking_writer import BlockingSinkWriter
     from asyncsink_files.committer import FilesCommitter
-    from asyncsink_files.manifest import ManifestCommitter
+    from asyncsink_files.manifest import Manifest, ManifestCommitter
     from asyncsink_files.writer import FilesWriter
 
 _NO_REQUESTS = "a file system takes no requests"
@@ -80,7 +80,13 @@ class FilesSink(ConfiguredSink[Any, PendingFile, OpenFile, CommittedFiles]):
 
     def storage(self) -> Storage:
         """Where the files go; another back end takes the place of this."""
-        return open_storage(self.options.path)
+        return open_storage(self.options)
+
+    def manifest(self) -> Manifest:
+        """Where commits are listed."""
+        from asyncsink_files.manifest import Manifest
+
+        return Manifest(open_manifest(self.options.path), self.options.path)
 
     def converter(self, schema: Schema | None) -> FilesConverter:
         return FilesConverter(schema, self.options.file_format)
@@ -102,7 +108,7 @@ class FilesSink(ConfiguredSink[Any, PendingFile, OpenFile, CommittedFiles]):
     def create_global_committer(self) -> ManifestCommitter | None:
         from asyncsink_files.manifest import ManifestCommitter
 
-        return ManifestCommitter(self.storage()) if self.options.has_manifest else None
+        return ManifestCommitter(self.manifest()) if self.options.has_manifest else None
 
     def open(self) -> FilesWriter:
         """A writer for programs without Spark: ``async with sink.open() as writer: await writer.write(row)``.

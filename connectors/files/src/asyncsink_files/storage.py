@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from asyncsink.config import MiB
+from asyncsink.ledger import Store, open_store
+from asyncsink_files.naming import MANIFEST
+from asyncsink_files.place import place_of
+
+if TYPE_CHECKING:
+    from asyncsink_files.options import FilesOptions
+
+
+_PART_SIZE: Final = 8 * MiB
+"""Bytes of a part of an upload: a writer has as many in memory. S3 takes no fewer than 5 MiB."""
+_MOST_PARTS: Final = 9_000
+"""S3 takes 10 000 parts, and a file may become larger than it should by the rows that are written at once."""
 
 
 class PartFile(Protocol):
@@ -17,6 +30,11 @@ class PartFile(Protocol):
     @property
     def size(self) -> int:
         """Bytes that it holds."""
+        ...
+
+    @property
+    def receipt(self) -> str:
+        """What the storage needs to show it, once it is synced."""
         ...
 
     def write(self, data: bytes | memoryview) -> int:
@@ -33,15 +51,23 @@ class PartFile(Protocol):
 
 
 class Storage(Protocol):
-    """A destination of files. Names are relative to it, with slashes; all raise :class:`OSError`."""
+    """A destination of files. Names are relative to it, with slashes; all raise :class:`OSError`.
+
+    :ivar keeps_open: whether a file that was synced can be gone on with by :meth:`resume`
+    """
 
     @property
     def location(self) -> str:
         """Where it is, for messages."""
         ...
 
-    def begin(self, name: str) -> PartFile:
+    @property
+    def keeps_open(self) -> bool: ...
+
+    def begin(self, name: str, final: str) -> PartFile:
         """A new file, with the folders above it.
+
+        :param final: what its final name will be, as far as that is known
 
         :raises FileExistsError: there is one of that name
         """
@@ -57,7 +83,7 @@ class Storage(Protocol):
         """
         ...
 
-    def rename(self, name: str, final: str) -> bool:
+    def show(self, name: str, final: str, receipt: str) -> bool:
         """Give a file its final name, atomically; False if there is no such file."""
         ...
 
@@ -65,27 +91,16 @@ class Storage(Protocol):
         """Whether there is a file of that name."""
         ...
 
-    def create(self, name: str, data: bytes, aside: str) -> bool:
-        """Create a whole file, durable, unless there is one of that name: then False.
-
-        :param aside: a name for what is left if this is cut short
-        """
-        ...
-
     def mark(self, name: str) -> None:
         """Make sure that there is an empty file of that name, not necessarily after a crash of the machine."""
-        ...
-
-    def read(self, name: str) -> bytes:
-        """The contents of a file."""
         ...
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, sorted; none if it does not exist."""
         ...
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if there is one."""
+    def remove(self, *names: str) -> None:
+        """Remove files that are not shown, those of them that there are, in this order."""
         ...
 
     def remove_folder(self, folder: str) -> None:
@@ -97,8 +112,30 @@ class Storage(Protocol):
         ...
 
 
-def open_storage(path: str) -> Storage:
-    """The storage at an absolute path."""
-    from asyncsink_files.local import LocalStorage
+def open_storage(options: FilesOptions) -> Storage:
+    """The storage that the options name. Nothing is asked for anything yet.
 
-    return LocalStorage(Path(path))
+    :raises ConfigurationError: it is on S3, and s3fs is not installed
+    """
+    place = place_of(options.path)
+    if place.path is not None:
+        from asyncsink_files.local import LocalStorage
+
+        return LocalStorage(place.path)
+    from asyncsink_files.s3 import S3Storage
+    from asyncsink_files.s3_folder import open_folder
+
+    return S3Storage(open_folder(place), part_size=max(_PART_SIZE, -(-options.max_file_size // _MOST_PARTS)))
+
+
+def open_manifest(path: str) -> Store:
+    """What the manifest of a destination is kept in. Nothing is asked for anything yet.
+
+    :raises ConfigurationError: it names no destination; or it is on S3, and s3fs is not installed
+    """
+    place = place_of(path)
+    if place.path is None:
+        from asyncsink_files.s3_folder import require_s3fs
+
+        require_s3fs(place)
+    return open_store(str(place.path or place.shown)).within(MANIFEST)
