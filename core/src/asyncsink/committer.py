@@ -90,7 +90,10 @@ class GlobalCommitter(Sweeper[CommT], Generic[CommT, GlobalCommT]):
         """Commit these; returns those to be committed again, after a backoff. Raises as :meth:`Committer.commit`."""
 
     async def end_of_input(self) -> None:
-        """There will be no committable any more; called after a batch job's commit, never by a streaming query."""
+        """There will be no committable any more; called after a batch job's commit, never by a streaming query.
+
+        Where a crash has interrupted it, it is called again.
+        """
 
     async def aclose(self) -> None:
         """Give up all resources. May be called twice."""

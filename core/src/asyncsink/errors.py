@@ -150,7 +150,7 @@ class LostCommittablesError(CommitError):
     committed.
 
     :param message: what the destination said, without secrets and without payload
-    :param lost: the committables that are lost
+    :param lost: the committables that are lost, at least one: whatever is not named counts as committed
     :param again: those that are to be committed again
     """
 

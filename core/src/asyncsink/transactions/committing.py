@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -12,6 +13,10 @@ from asyncsink.errors import CommitError, CommitTimedOutError, LostCommittablesE
 from asyncsink.ledger.state import KeptState
 from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink.sink import Sink
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _INITIAL_BACKOFF_S: Final = 0.1
 _MAX_BACKOFF_S: Final = 10.0
@@ -88,7 +93,7 @@ async def commit_until_done(
     :param is_kept: whether somebody will find it in the log later
     :returns: what was lost, once all others are committed; None if nothing was
     :raises CommitTimedOutError: some are not committed when `timeout_s` are over
-    :raises CommitError: the committer returned what it was not given, or the destination is away
+    :raises CommitError: the committer returned or lost what it was not given, or the destination is away
     """
     left, lost, reason, backoff_s = list(committables), 0, "", _INITIAL_BACKOFF_S
     with anyio.move_on_after(timeout_s):
@@ -96,6 +101,7 @@ async def commit_until_done(
             try:
                 again = await commit(left)
             except LostCommittablesError as error:
+                _check_lost(left, error, serializer)
                 again, reason = list(error.again), str(error)
                 lost += len(error.lost)
             except OSError as error:
@@ -106,6 +112,15 @@ async def commit_until_done(
             check_given(left, again, serializer)
             left = again
             if left:
+                if backoff_s == _INITIAL_BACKOFF_S:
+                    logger.warning(
+                        "%d of %d committables of %s were put off by their committer; they are committed again and "
+                        "again, for %g s at most (commitTimeout)",
+                        len(left),
+                        len(committables),
+                        what,
+                        timeout_s,
+                    )
                 await anyio.sleep(backoff_s)
                 backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
     if left:
@@ -114,6 +129,32 @@ async def commit_until_done(
             f"(commitTimeout); {_COMMITTED_LATER if is_kept else _LEFT}"
         )
     return Lost(lost, len(committables), reason) if lost else None
+
+
+async def in_time(
+    operation: str, call: Callable[[], Awaitable[T]], timeout_s: float, what: str, *, is_kept: bool = True
+) -> T:
+    """What a global committer says when it is asked for something else than to commit.
+
+    :param operation: its name, for messages; the others are those of :func:`commit_until_done`
+    :raises CommitTimedOutError: it has not answered when `timeout_s` are over
+    """
+    with anyio.move_on_after(timeout_s):
+        return await call()
+    raise CommitTimedOutError(
+        f"{operation} of the GlobalCommitter has not ended within {timeout_s:g} s (commitTimeout) for {what}; "
+        f"{_COMMITTED_LATER if is_kept else _LEFT}"
+    )
+
+
+def _check_lost(given: Sequence[Any], error: LostCommittablesError, serializer: SimpleVersionedSerializer[Any]) -> None:
+    """Refuse a loss of nothing, or of something else: what is not named would count as committed."""
+    if not error.lost:
+        raise CommitError(
+            f"a committer raised LostCommittablesError ({error}) and named no committable that is lost; it must give "
+            "those, as the others count as committed"
+        ) from error
+    check_given(given, [*error.again, *error.lost], serializer)
 
 
 def check_given(given: Sequence[Any], returned: Sequence[Any], serializer: SimpleVersionedSerializer[Any]) -> None:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -19,13 +20,14 @@ from asyncsink.committer import Committer, GlobalCommitter
 from asyncsink.errors import CommitError, ConfigurationError, LedgerError
 from asyncsink.ledger.state import KeptState, LedgerState
 from asyncsink.sink import Sink
-from asyncsink.transactions.committing import Lost, as_kept, check_given, commit_until_done, of_kept
+from asyncsink.transactions.committing import Lost, as_kept, check_given, commit_until_done, in_time, of_kept
 from asyncsink.transactions.log import Decision, Outcome, TransactionLog
 from asyncsink.transactions.transaction import Transaction
 from asyncsink.writer_states import restored_states
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 CommitterT = TypeVar("CommitterT", bound=Committer[Any] | GlobalCommitter[Any, Any])
 
 COMMIT_TIMEOUT_S: Final = 600.0
@@ -134,7 +136,8 @@ class Coordinator:
         """Commit what a predecessor has prepared; False if it is lost as a whole."""
         what = _described(self._name, decided)
         logger.warning("%s was prepared by a process that is no more, and is committed now", what)
-        if await self._is_carried_out(decided, what, is_recovery=True):
+        # A batch job that is run again may find its name committed, and then commits nothing that would say it.
+        if await self._is_carried_out(decided, what, end_of_input=decided.batch_id is None, is_recovery=True):
             return True
         logger.warning("%s was prepared, and lost as a whole before it was committed; it is written again", what)
         return False
@@ -162,7 +165,7 @@ class Coordinator:
     async def abort(self, transaction: Transaction, committables: Sequence[KeptState]) -> None:
         """Give up the attempt, unless it is decided: then nothing is done, as whoever has decided goes on."""
         abandoned = Decision(outcome=Outcome.ABANDONED, transaction=transaction)
-        if self._log.decide(abandoned) is not abandoned:
+        if self._log.decide(abandoned) is not abandoned or self._newest() > transaction.generation:
             return
         if committables:
             async with self._sweeper() as sweeper:
@@ -170,11 +173,14 @@ class Coordinator:
 
     def _check_newest(self, transaction: Transaction, what: str) -> None:
         """A zombie may have waited until the file that had decided against it was removed."""
-        if (begun := self._log.generations().begun) > transaction.generation:
+        if (begun := self._newest()) > transaction.generation:
             raise LedgerError(
                 f"{what} cannot be committed: attempt {begun} has begun in {self._log.location}, and this was attempt "
                 f"{transaction.generation}; whoever began it has seen to this batch"
             )
+
+    def _newest(self) -> int:
+        return self._log.generations().begun
 
     async def _is_carried_out(
         self, decision: Decision, what: str, *, end_of_input: bool = False, is_recovery: bool = False
@@ -194,7 +200,7 @@ class Coordinator:
                     return False
                 raise CommitError(self._lost_message(decision.transaction, lost, what))
             if global_committer is not None and end_of_input:
-                await global_committer.end_of_input()
+                await self._in_time("end_of_input", global_committer.end_of_input, what)
         self._log.finish(decision.transaction.generation)
         return True
 
@@ -210,11 +216,13 @@ class Coordinator:
         assert serializer is not None
         kept = self._log.global_committable(generation) if is_recovery else None
         if kept is None:
-            (combined,) = as_kept(serializer, [await committer.combine(committables)])
+            combine = partial(committer.combine, committables)
+            (combined,) = as_kept(serializer, [await self._in_time("combine", combine, what)])
             kept = self._log.keep_global(generation, combined)
         found = of_kept(serializer, [kept], self._log.location)
         if is_recovery:
-            recovered = await committer.filter_recovered_committables(found)
+            ask = partial(committer.filter_recovered_committables, found)
+            recovered = await self._in_time("filter_recovered_committables", ask, what)
             check_given(found, recovered, serializer)
             found = recovered
         return await self._committed(committer.commit, found, serializer, what)
@@ -229,6 +237,9 @@ class Coordinator:
         self, commit: Callable[[Sequence[Any]], Awaitable[list[Any]]], values: Sequence[Any], serializer: Any, what: str
     ) -> Lost | None:
         return await commit_until_done(commit, values, serializer, self._commit_timeout_s, what, is_kept=self._is_kept)
+
+    async def _in_time(self, operation: str, call: Callable[[], Awaitable[T]], what: str) -> T:
+        return await in_time(operation, call, self._commit_timeout_s, what, is_kept=self._is_kept)
 
     async def _sweep(self, transaction: Transaction, kept: LedgerState) -> None:
         if not is_transactional(self._sink):
@@ -250,35 +261,36 @@ class Coordinator:
 
     @asynccontextmanager
     async def _sweeper(self) -> AsyncIterator[Committer[Any] | GlobalCommitter[Any, Any]]:
-        async with _closing(self._sink.create_committer() or self._sink.create_global_committer()) as sweeper:
+        async with self._closing(self._sink.create_committer() or self._sink.create_global_committer()) as sweeper:
             assert sweeper is not None
             yield sweeper
 
     @asynccontextmanager
     async def _committer(self) -> AsyncIterator[Committer[Any] | None]:
-        async with _closing(self._sink.create_committer()) as committer:
+        async with self._closing(self._sink.create_committer()) as committer:
             yield committer
 
     @asynccontextmanager
     async def _global_committer(self) -> AsyncIterator[GlobalCommitter[Any, Any] | None]:
-        async with _closing(self._sink.create_global_committer()) as committer:
+        async with self._closing(self._sink.create_global_committer()) as committer:
             yield committer
 
+    @asynccontextmanager
+    async def _closing(self, committer: CommitterT | None) -> AsyncIterator[CommitterT | None]:
+        try:
+            yield committer
+        finally:
+            if committer is not None:
+                with anyio.CancelScope(shield=True):
+                    await _tried("be closed", committer.aclose, self._name, _CLOSE_TIMEOUT_S)
 
-@asynccontextmanager
-async def _closing(committer: CommitterT | None) -> AsyncIterator[CommitterT | None]:
+
+async def _tried(
+    operation: str, call: Callable[[], Awaitable[None]], name: str, timeout_s: float = _TIDY_TIMEOUT_S
+) -> None:
+    """What fails here leaves at most what nobody sees, and a later sweep finds: no reason to fail a batch."""
     try:
-        yield committer
-    finally:
-        if committer is not None:
-            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + _CLOSE_TIMEOUT_S):
-                await committer.aclose()
-
-
-async def _tried(operation: str, call: Callable[[], Awaitable[None]], name: str) -> None:
-    """What fails here leaves things behind that nobody sees, and a later sweep finds: no reason to fail a batch."""
-    try:
-        with anyio.fail_after(_TIDY_TIMEOUT_S):
+        with anyio.fail_after(timeout_s):
             await call()
     except Exception as error:
         logger.warning("the committer of %r could not %s: %s: %s", name, operation, type(error).__name__, error)

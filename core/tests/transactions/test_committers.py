@@ -1,0 +1,126 @@
+"""Committers that hang, fail where it does no harm, or say less than they must."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncsink import CommitError, CommitTimedOutError, LostCommittablesError
+from asyncsink.transactions.log import Decision
+from asyncsink_testing.staged_sink import SnapshotCommitter, Staged, StagedCommitter, StagingArea
+
+from .driver import Driver
+
+
+async def hang(*_: Any) -> Any:
+    await anyio.sleep_forever()
+
+
+def refuse(error: Exception) -> Callable[..., Awaitable[Any]]:
+    async def fail(*_: Any) -> Any:
+        raise error
+
+    return fail
+
+
+def as_job(decision: Decision) -> Decision:
+    return Decision(
+        outcome=decision.outcome, transaction=decision.transaction, job="monday", committables=decision.committables
+    )
+
+
+def test_a_loss_of_nothing_is_no_commit(
+    driver: Driver, successor: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who names nothing that is lost would have everything count as committed."""
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedCommitter, "commit", refuse(LostCommittablesError("it timed out")))
+        with pytest.raises(CommitError, match=r"LostCommittablesError \(it timed out\) and named no committable"):
+            driver.whole_batch("a")
+    assert successor.begin().recovered
+    assert area.visible == ["a"]
+
+
+def test_nor_is_a_loss_of_something_else(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StagedCommitter, "commit", refuse(LostCommittablesError("gone", [Staged("another")])))
+    with pytest.raises(CommitError, match="a committer returned a Staged that it was not given"):
+        driver.whole_batch("a")
+
+
+@pytest.mark.parametrize("method", ["combine", "end_of_input"])
+def test_a_global_committer_that_hangs_is_given_up_in_time(
+    tmp_path: Path, area: StagingArea, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    driver = Driver(tmp_path, area, timeout_s=0.05, publishes=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotCommitter, method, hang)
+        decision = driver.prepared(driver.begin().transaction, "a")
+        with pytest.raises(CommitTimedOutError, match=rf"{method} of the GlobalCommitter .* 0.05 s .*commitTimeout.*"):
+            driver.commit(decision, end_of_input=True)
+    assert driver.begin().recovered
+    assert area.published == ["a"]
+
+
+def test_so_is_one_that_does_not_filter(tmp_path: Path, area: StagingArea, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(tmp_path, area, timeout_s=0.05, publishes=True)
+    driver.log.decide(driver.prepared(driver.begin().transaction, "a"))
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotCommitter, "filter_recovered_committables", hang)
+        with pytest.raises(CommitTimedOutError, match="filter_recovered_committables of the GlobalCommitter has not"):
+            driver.begin()
+    assert driver.begin().recovered
+
+
+def test_a_batch_job_that_is_finished_by_its_successor_is_told_the_end_of_its_input(
+    tmp_path: Path, area: StagingArea
+) -> None:
+    driver = Driver(tmp_path, area, publishes=True)
+    driver.log.decide(as_job(driver.prepared(driver.begin().transaction, "a")))
+    driver.begin()
+    assert area.events.count("end_of_input") == 1
+
+
+def test_a_micro_batch_that_is_finished_by_its_successor_is_not(tmp_path: Path, area: StagingArea) -> None:
+    driver = Driver(tmp_path, area, publishes=True)
+    driver.log.decide(driver.prepared(driver.begin().transaction, "a"))
+    assert driver.begin().recovered
+    assert "end_of_input" not in area.events
+
+
+def test_a_committer_that_cannot_be_closed_has_committed(
+    driver: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(StagedCommitter, "aclose", refuse(OSError("already gone")))
+    with caplog.at_level(logging.WARNING):
+        driver.whole_batch("a")
+    assert "the committer of 'orders' could not be closed: OSError: already gone" in caplog.text
+    assert driver.log.generations().is_finished
+    assert area.visible == ["a"]
+
+
+def test_what_is_put_off_is_told_once(driver: Driver, area: StagingArea, caplog: pytest.LogCaptureFixture) -> None:
+    decision = driver.prepared(driver.begin().transaction, "a")
+    area.postponed = dict.fromkeys(area.staged, 2)
+    with caplog.at_level(logging.WARNING):
+        driver.commit(decision)
+    assert area.events.count("commit") == 3
+    assert caplog.text.count("1 of 1 committables of batch 0 of 'orders' were put off by their committer") == 1
+
+
+def test_an_abort_by_a_zombie_that_slept_until_nobody_remembers_removes_nothing(
+    driver: Driver, successor: Driver, area: StagingArea
+) -> None:
+    late = driver.prepared(driver.begin().transaction, "a")
+    driver.log.decide(late)
+    for number in range(1, 30):
+        successor.whole_batch(json.dumps(number), batch_id=number)
+    assert area.visible[0] == "a"
+    assert driver.log.decision(1) is None
+    driver.abort(late)
+    assert "abort" not in area.events
