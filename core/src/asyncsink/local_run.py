@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from typing import Any, Final
 
 from asyncsink.context import WriteContext, WriterInitContext
-from asyncsink.errors import ConfigurationError
+from asyncsink.errors import ConfigurationError, LedgerError
 from asyncsink.ledger import LedgerState, open_store
 from asyncsink.ledger.state import KeptState
 from asyncsink.processing_time import ProcessingTimers
@@ -78,15 +78,21 @@ async def run_local(
     check_transactional(sink)
     name = type(sink).__name__
     log = TransactionLog(open_store(fspath(state_dir)))
-    run = _Run(name, sink, Coordinator(name, sink, log, commit_timeout_s=commit_timeout_s), checkpoint_every)
+    coordinator = Coordinator(name, sink, log, commit_timeout_s=commit_timeout_s)
+    run = _Run(name, sink, coordinator, log.location, checkpoint_every)
     return await run.write(elements)
 
 
 class _Run:
     def __init__(
-        self, name: str, sink: Sink[Any, Any, Any, Any], coordinator: Coordinator, checkpoint_every: int | None
+        self,
+        name: str,
+        sink: Sink[Any, Any, Any, Any],
+        coordinator: Coordinator,
+        location: str,
+        checkpoint_every: int | None,
     ) -> None:
-        self._name, self._sink, self._coordinator = name, sink, coordinator
+        self._name, self._sink, self._coordinator, self._location = name, sink, coordinator, location
         self._every = checkpoint_every
         self._position = self._committed = self._commits = 0
         self._transaction: Transaction
@@ -129,13 +135,21 @@ class _Run:
                 await writer.write(element, WriteContext(sequence=self._position - 1))
                 if self._every is not None and (self._position - self._committed) >= self._every:
                     await self._commit(writer, at_the_end=False)
-                    self._transaction = (await self._coordinator.begin(sweep=False)).transaction
+                    await self._begin_next()
             if self._position < self._committed:
                 raise ConfigurationError(
                     f"{self._committed} elements have been committed by runs with this state_dir, and now there are "
                     f"only {self._position}; give the same elements again, or another state_dir"
                 )
             await self._commit(writer, at_the_end=True)
+
+    async def _begin_next(self) -> None:
+        last, self._transaction = self._transaction, (await self._coordinator.begin(sweep=False)).transaction
+        if self._transaction.generation != last.generation + 1:
+            raise LedgerError(
+                f"another run of {self._name} has begun attempt {last.generation + 1} in {self._location} meanwhile, "
+                "and may have committed what this one is about to write; end all with this state_dir, and start one"
+            )
 
     async def _commit(self, writer: SinkWriter[Any, Any, Any], *, at_the_end: bool) -> None:
         await writer.flush(end_of_input=at_the_end)
