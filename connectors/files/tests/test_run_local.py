@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import asyncsink.local_run
-from asyncsink import CommitError, LedgerError, LocalRun, run_local
+from asyncsink import CommitError, LedgerError
 from asyncsink_files import FilesSink, read_manifest
-from asyncsink_testing.killing import Killed, Points, WatchedStore
 
-from .killing import WatchedFilesSink
 from .reading import hidden, rows_in, rows_listed, rows_of, shown
+from .trial import ROWS, Trial, run
 
-ROWS = [{"id": number, "text": f"row {number} " * 3} for number in range(10)]
 KINDS: dict[str, dict[str, Any]] = {
     "json": {},
     "small gzipped json": {"compression": "gzip", "max_file_size": 100},
     "parquet": {"file_format": "parquet"},
 }
-
-
-def run(sink: FilesSink, state: Path, rows: list[dict[str, Any]] = ROWS, every: int | None = None) -> LocalRun:
-    return anyio.run(partial(run_local, sink, rows, state, checkpoint_every=every, commit_timeout_s=5.0))
 
 
 @pytest.mark.parametrize("every", [None, 1, 3, 10, 50])
@@ -73,44 +62,6 @@ def test_a_second_run_adds_only_what_follows(tmp_path: Path) -> None:
     run(sink, tmp_path / "state")
     run(sink, tmp_path / "state")
     assert [len(rows_of(path)) for path in shown(tmp_path / "rows")] == [4, 6]
-
-
-@dataclass
-class Trial:
-    """A folder with runs that may be killed, beside files of others."""
-
-    folder: Path
-    options: dict[str, Any]
-    foreign: list[Path] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        names = ["_asyncsink/mine", "_asyncsink/0123456789abcdef/0123456789abcdef-1-0-0-0123456789ab"]
-        self.foreign = [self.rows / name for name in names]
-        for path in self.foreign:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("do not touch")
-
-    @property
-    def rows(self) -> Path:
-        return self.folder / "rows"
-
-    def attempt(self, kill_at: int | None = None) -> list[str]:
-        """Run until the end, or until the point at which it is killed; the points it came to."""
-        points = Points(kill_at)
-        sink = WatchedFilesSink(path=str(self.rows), **self.options)
-        sink.points = points
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(asyncsink.local_run, "open_store", lambda _: WatchedStore.at(self.folder / "state", points))
-            with suppress(Killed):
-                run(sink, self.folder / "state", every=4)
-        return points.passed
-
-    def check(self) -> None:
-        """See that all rows are shown and listed, each once, and that nothing is left but what others have."""
-        assert rows_in(self.rows) == ROWS
-        assert rows_listed(self.rows) == ROWS
-        assert hidden(self.rows) == sorted(self.foreign)
-        assert {path.read_text() for path in self.foreign} == {"do not touch"}
 
 
 @pytest.mark.timeout(300)
