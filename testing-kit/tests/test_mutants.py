@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from mutants import Mutant, all_mutants
 from outcomes import outcomes
@@ -9,6 +11,11 @@ from partitioned import PARTITIONED, OneServer, PartitionedDestination, opener
 from reference import registered, subject_of
 
 from asyncsink_testing.conformance import Check, all_checks
+
+THOROUGH = frozenset({"delivers-all", "every-short-script", "long-scripts"})
+"""The checks that take two thirds of the time that all take."""
+
+WITHOUT_SPARK = [each for each in all_mutants() if not each.through_spark]
 
 
 @pytest.mark.parametrize("kind", [PartitionedDestination, OneServer])
@@ -29,13 +36,30 @@ def test_the_reference_connector_passes_every_check_that_does_not_look_at_a_dist
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("mutant", [each for each in all_mutants() if not each.through_spark], ids=str)
+@pytest.mark.parametrize("mutant", WITHOUT_SPARK, ids=str)
 def test_a_mutant_fails_exactly_its_checks(mutant: Mutant) -> None:
+    """A thorough check is asked about those that it must see; about the others at night."""
+    asked = [each for each in all_checks() if each.id not in THOROUGH or each.id in mutant.fails]
+    check_failures(mutant, asked, mutant.fails)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("mutant", WITHOUT_SPARK, ids=str)
+def test_a_mutant_fails_no_other_thorough_check(mutant: Mutant) -> None:
+    check_failures(mutant, [each for each in all_checks() if each.id in THOROUGH], mutant.fails & THOROUGH)
+
+
+def check_failures(mutant: Mutant, asked: Sequence[Check], expected: frozenset[str]) -> None:
     with mutant.provided():
         subject = subject_of(mutant.name, capabilities=mutant.capabilities, open_destination=mutant.open_destination)
-        failed, _ = outcomes(subject)
+        failed, _ = outcomes(subject, asked)
     told = "\n\n".join(f"{name}: {message}" for name, message in failed.items())
-    assert set(failed) == mutant.fails, told
+    assert set(failed) == expected, told
+
+
+def test_each_thorough_check_is_one_of_the_kit() -> None:
+    assert {each.id for each in all_checks()} >= THOROUGH
 
 
 @pytest.mark.parametrize("check", [each for each in all_checks() if each.level == "required"], ids=str)
