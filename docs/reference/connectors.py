@@ -23,7 +23,7 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- connectors: made by docs/reference/connectors.py -->\n", "<!-- connectors: end -->\n"
 
 DESTINATIONS = {
-    "files": "files in a folder, JSON Lines or Parquet, with a manifest of commits",
+    "files": "files in a folder or on S3, JSON Lines or Parquet, with a manifest of commits",
     "firehose": "Amazon Data Firehose, many rows in a record if you like",
     "http": "an HTTP API: JSON arrays, NDJSON or one row a request",
     "kafka": "Apache Kafka, with the options and columns of Spark's own sink",

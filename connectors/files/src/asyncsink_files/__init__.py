@@ -1,4 +1,4 @@
-"""Rows to files in a folder: ``format("asyncsink.files")`` in Spark, :class:`FilesSink` in any other program."""
+"""Rows to files on a disk or on S3: ``format("asyncsink.files")`` in Spark, :class:`FilesSink` in any other program."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _NO_REJECTS = "a row that cannot be written fails the task"
 
 
 class FilesSink(ConfiguredSink[Any, PendingFile, OpenFile, CommittedFiles]):
-    """Rows to files in a folder: ``FilesSink(path="/data/flights", file_format="parquet")``.
+    """Rows to files in a folder or on S3: ``FilesSink(path="s3://bucket/flights", file_format="parquet")``.
 
     Elements are rows as mappings. Delivery is exactly once where a runner commits, as Spark and
     :func:`asyncsink.run_local` do: a file has its final name when its batch is committed, and the manifest lists it.
