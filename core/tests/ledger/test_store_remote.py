@@ -52,6 +52,20 @@ def test_each_operation_is_one_request(s3: S3, call: Callable[[Store], object], 
     assert seen == expected
 
 
+def test_a_put_that_arrives_after_its_sender_was_given_up_replaces_nothing(s3: S3) -> None:
+    bucket = s3.bucket()
+    store = open_store(f"{bucket}/x")
+    store.create("id", b"first, which proves that it is exclusive")
+    held = s3.hold("PUT", f"/{bucket.removeprefix('s3a://')}/x/slot")
+    with ThreadPoolExecutor(1) as pool:
+        late = pool.submit(store.create, "slot", b"late")
+        assert held.wait_for(20)
+        assert store.create("slot", b"in time")
+        assert held.admit(20) == 412
+        assert late.result() is False
+    assert store.read("slot") == b"in time"
+
+
 def test_a_process_proves_once_for_a_folder_that_it_creates_exclusively(s3: S3) -> None:
     location = f"{s3.bucket()}/x"
     with s3.requests() as seen:
