@@ -7,8 +7,10 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from asyncsink_testing.chaos.processes import kill_session
 
@@ -17,11 +19,12 @@ PATIENCE_S = 120
 
 
 class Driver:
-    """A driver with all that it starts, in a session of its own; it runs one query after the other."""
+    """A driver with all that it starts, in a session of its own; it runs any number of queries at once."""
 
     def __init__(self, environ: Mapping[str, str], log: Path) -> None:
         self._log, self._said = log, b""
-        self.is_idle = True
+        self._running: set[str] = set()
+        self._ended: dict[str, list[str]] = {}
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, str(PROGRAM)],
@@ -37,28 +40,33 @@ class Driver:
         """The process that leads the session of all that it starts."""
         return self._process.pid
 
-    def start(self, folder: Path, partitions: int) -> None:
-        """Start the query of a folder."""
+    @property
+    def is_idle(self) -> bool:
+        """Whether all its queries have ended."""
+        return not self._running
+
+    def start(self, query: str, **job: Any) -> None:
+        """Start a query. See the program for what it needs."""
         assert self._process.stdin is not None
-        self.is_idle = False
-        self._process.stdin.write(json.dumps({"folder": str(folder), "partitions": partitions}).encode() + b"\n")
+        self._running.add(query)
+        self._process.stdin.write(json.dumps({"query": query, **job}).encode() + b"\n")
         self._process.stdin.flush()
 
-    def failures(self) -> list[str]:
-        """Wait for the end of the query; what it failed with before it was started again."""
-        while b"\n" not in self._said:
-            self.wait_for(self._stdout, "the end of the query")
-            self._said += (said := os.read(self._stdout, 65536))
-            assert said, self._tail()
-        line, _, self._said = self._said.partition(b"\n")
-        self.is_idle = True
-        failures: list[str] = json.loads(line.removeprefix(b"done "))
-        return failures
+    def failures(self, query: str) -> list[str]:
+        """Wait for the end of a query; what it failed with before it was started again."""
+        while query not in self._ended:
+            self._listen(self._readable(f"the end of query {query}"))
+        return self._ended.pop(query)
 
-    def wait_for(self, readable: int, what: str) -> None:
+    def wait_for(self, readable: int, query: str, what: str) -> None:
         """Wait until there is something to read; not longer than the query runs."""
-        ready, _, _ = select.select([readable, self._stdout], [], [], PATIENCE_S)
-        assert readable in ready, f"{what} was not reached: {self._tail()}"
+        while readable not in (ready := self._readable(what, readable)):
+            self._listen(ready)
+            assert query not in self._ended, f"query {query} has ended before {what}: {self._ended[query]}"
+
+    def tail(self) -> str:
+        """The last that it, or something that it has started, has said."""
+        return self._log.read_text(errors="replace")[-5000:]
 
     def end(self) -> None:
         """Kill what is left of it."""
@@ -68,13 +76,24 @@ class Driver:
                 stream.close()
         self._process.wait()
 
+    def _readable(self, what: str, *descriptors: int) -> list[int]:
+        ready, _, _ = select.select([*descriptors, self._stdout], [], [], PATIENCE_S)
+        assert ready, f"{what} was not reached: {self.tail()}"
+        return ready
+
+    def _listen(self, ready: list[int]) -> None:
+        said = os.read(self._stdout, 65536) if self._stdout in ready else b""
+        assert said, self.tail()
+        *lines, self._said = (self._said + said).split(b"\n")
+        for line in lines:
+            query, failures = json.loads(line)
+            self._ended[query] = failures
+            self._running.discard(query)
+
     @property
     def _stdout(self) -> int:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
-
-    def _tail(self) -> str:
-        return self._log.read_text(errors="replace")[-5000:]
 
 
 class Drivers:
@@ -85,22 +104,29 @@ class Drivers:
         self._living: list[Driver] = []
         self._count = 0
 
-    def one(self) -> Driver:
+    @contextmanager
+    def one(self) -> Iterator[Driver]:
         """A driver that has nothing to do."""
-        return self._idle(1)[0]
+        with self._idle(1) as (driver,):
+            yield driver
 
-    def two(self) -> tuple[Driver, Driver]:
+    @contextmanager
+    def two(self) -> Iterator[tuple[Driver, Driver]]:
         """One to kill, and its successor, which starts while the first is at work."""
-        first, second = self._idle(2)
-        return first, second
+        with self._idle(2) as (first, second):
+            yield first, second
 
-    def _idle(self, count: int) -> list[Driver]:
+    @contextmanager
+    def _idle(self, count: int) -> Iterator[list[Driver]]:
         while len(self._living) < count:
             self._count += 1
             self._living.append(Driver(self._environ, self._folder / f"driver-{self._count}.log"))
-        return self._living[:count]
+        try:
+            yield self._living[:count]
+        finally:
+            self._end_busy()
 
-    def end_busy(self) -> None:
+    def _end_busy(self) -> None:
         """Kill what a test has left at work, and what it has killed only in part."""
         for driver in [each for each in self._living if not each.is_idle]:
             self._living.remove(driver)

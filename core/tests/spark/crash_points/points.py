@@ -6,17 +6,21 @@ import os
 import select
 from pathlib import Path
 
+from asyncsink_testing.s3_server import HeldRequest
+
 from .drivers import PATIENCE_S, Driver
 
 
 class Point:
-    """A point at which the first process that comes there waits. See the connector for their names.
+    """A point at which the first process of a query that comes there waits. See the connector for their names.
 
+    :param query: the folder of the query
     :param deaf: whether it does not hear from then on that its daemon is gone
     """
 
-    def __init__(self, folder: Path, name: str, *, deaf: bool = False) -> None:
-        self._name, self._resume = name, folder / f"{name}.resume"
+    def __init__(self, query: Path, name: str, *, deaf: bool = False) -> None:
+        folder = query / "points"
+        self._query, self._name, self._resume = query.name, name, folder / f"{name}.resume"
         os.mkfifo(self._resume)
         os.mkfifo(folder / f"{name}.reached")
         self._reached = os.open(folder / f"{name}.reached", os.O_RDONLY | os.O_NONBLOCK)
@@ -24,13 +28,28 @@ class Point:
 
     def reached(self, driver: Driver) -> int:
         """Wait until a process is there; its id."""
-        driver.wait_for(self._reached, f"point {self._name}")
+        driver.wait_for(self._reached, self._query, f"point {self._name}")
         with os.fdopen(self._reached, "rb") as pipe:
             return int(pipe.read())
 
     def resume(self) -> None:
         """Let it go on."""
         self._resume.write_bytes(b"")
+
+
+class UnderWay:
+    """A request to S3 that has left its process, and arrives when the test wants that."""
+
+    def __init__(self, request: HeldRequest) -> None:
+        self._request = request
+
+    def reached(self, driver: Driver) -> None:
+        """Wait until it is sent."""
+        assert self._request.wait_for(PATIENCE_S), f"no request was sent: {driver.tail()}"
+
+    def resume(self) -> int:
+        """Let it arrive; the HTTP status that it is answered."""
+        return self._request.admit(PATIENCE_S)
 
 
 def wait_for_the_end_of(pid: int) -> None:

@@ -1,19 +1,40 @@
 """The program that is killed: it runs a query for each line of its stdin, until all that is there is committed.
 
-A line is JSON: the query's folder, and into how many partitions its rows go. The answer is a line too: ``done``, with
-the errors of queries that failed and were started again from their checkpoint.
+A line is JSON: the query's name and folder, where its ledger lies, and into how many partitions its rows go. Queries
+run at once. The answer is a line too: the name, and the errors of the query when it failed and was started again from
+its checkpoint.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import traceback
+from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 MOST_FAILURES = 3
+
+
+@dataclass
+class Job:
+    """A line of stdin, and the errors of its query so far."""
+
+    query: str
+    folder: str
+    ledger: str
+    partitions: int
+    failures: list[str] = field(default_factory=list)
+
+
+Jobs = SimpleQueue[Job | None]
 
 
 def main() -> None:
@@ -25,35 +46,47 @@ def main() -> None:
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "512m",
     }
-    # Four tries for each task: a worker that is killed costs its task and not the query.
-    session = SparkSession.builder.master("local[2, 4]").config(map=settings).getOrCreate()
+    # Four tries for each task: a worker that is killed costs its task and not the query. Of the slots some are taken by
+    # tasks that wait for their end.
+    session = SparkSession.builder.master("local[4, 4]").config(map=settings).getOrCreate()
+    jobs = Jobs()
+    Thread(target=listen, args=(jobs,), daemon=True).start()
+    # Here alone: Spark finds Python's data sources in the thread that has made the session.
+    while (job := jobs.get()) is not None:
+        query = start(session, job)
+        Thread(target=follow, args=(query, job, jobs), daemon=True).start()
+
+
+def listen(jobs: Jobs) -> None:
     for line in sys.stdin:
-        job = json.loads(line)
-        failures = run(session, Path(job["folder"]), job["partitions"])
-        sys.stdout.write(f"done {json.dumps(failures)}\n")
-        sys.stdout.flush()
+        jobs.put(Job(**json.loads(line)))
+    jobs.put(None)
 
 
-def run(session: SparkSession, folder: Path, partitions: int) -> list[str]:
-    """Run the query to its end; what it failed with on the way."""
-    failures: list[str] = []
-    while True:
-        try:
-            run_once(session, folder, partitions)
-        except StreamingQueryException as error:
-            failures.append(str(error))
-            if len(failures) == MOST_FAILURES:
-                return failures
-        else:
-            return failures
-
-
-def run_once(session: SparkSession, folder: Path, partitions: int) -> None:
+def start(session: SparkSession, job: Job) -> StreamingQuery:
+    folder = Path(job.folder)
     lines = session.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "lines"))
-    rows = lines.repartition(partitions).selectExpr("CAST(value AS BIGINT) AS id")
+    rows = lines.repartition(job.partitions).selectExpr("CAST(value AS BIGINT) AS id")
     writer = rows.writeStream.format("asyncsink").option("sink", "stopping").trigger(availableNow=True)
-    writer = writer.option("folder", str(folder)).option("ledgerLocation", f"held:{folder / 'ledger'}")
-    writer.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination()
+    writer = writer.option("folder", job.folder).option("ledgerLocation", job.ledger)
+    return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+
+
+def follow(query: StreamingQuery, job: Job, jobs: Jobs) -> None:
+    """Wait for the end of a query, and answer; or have it started again if it has failed."""
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        job.failures.append(str(error))
+        if len(job.failures) < MOST_FAILURES:
+            jobs.put(job)
+            return
+    except BaseException:
+        # The test would wait for an answer.
+        traceback.print_exc()
+        os._exit(1)
+    sys.stdout.write(f"{json.dumps([job.query, job.failures])}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -2,46 +2,115 @@
 
 A process comes to a point, says so and waits. Then the test kills: this process, the JVM, or all that a driver has
 started. Attempts at batches are counted from 1, micro-batches from 0, so that attempt 2 is the first at micro-batch 1.
+
+Ledgers lie in files of this machine and in S3. Queries that wait for the same death are run and killed together, as it
+is the start of a JVM that takes time.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from asyncsink_testing.chaos.processes import is_supported, kill, kill_driver, kill_session
+from asyncsink_testing.s3_server import S3, serve
 
-from .drivers import Drivers
-from .points import Point, wait_for_the_end_of
+from .drivers import Driver, Drivers
+from .points import Point, UnderWay, wait_for_the_end_of
+from .queries import Query
 
 pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(not is_supported(), reason="which processes are Spark's is read from Linux's /proc"),
 ]
 
-BATCHES, ROWS = 3, 8
 ENTRY_POINTS = """\
 [asyncsink]
 stopping = asyncsink_stopping
 
 [fsspec.specs]
-held = asyncsink_stopping:HeldFiles
+held = held_files:HeldFiles
+s3 = held_objects:HeldObjects
 """
+BACK_ENDS = ("local", "s3")
+WRITTEN_AGAIN, FINISHED = {1, 3, 4}, {1, 2, 4}
+UNDER_WAY = "slot-2, under way"
+HEARING = "before-slot-2, hearing that its daemon is gone"
+
+KILLED = {
+    "staged-1": WRITTEN_AGAIN,
+    "before-slot-2": WRITTEN_AGAIN,
+    "after-slot-2": FINISHED,
+    "renamed-2": FINISHED,
+    "before-done-2": FINISHED,
+    "after-done-2": FINISHED,
+}
+"""Where all is killed, and by which attempts the rows are written that become visible."""
+
+ZOMBIES = {"before-slot-2": WRITTEN_AGAIN, "renamed-2": FINISHED}
+"""Likewise where a commit process outlives its JVM."""
+
+Key = tuple[str, str]
+MakeQuery = Callable[[str], Query]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A query that was interrupted, and is over.
+
+    :param failures: what it failed with since
+    """
+
+    query: Query
+    failures: list[str]
+
+
+@dataclass(frozen=True)
+class Outlived(Ended):
+    """Likewise.
+
+    :param prepared: what was staged before something came back
+    :param left: what was staged afterwards
+    """
+
+    prepared: list[Path]
+    left: list[Path]
 
 
 @pytest.fixture(scope="module")
-def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Names the points at which somebody is to wait."""
-    return tmp_path_factory.mktemp("points")
+def s3() -> Iterator[S3]:
+    with serve() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield server
 
 
 @pytest.fixture(scope="module")
-def started(site: Path, points: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
+def queries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the folders of all queries."""
+    return tmp_path_factory.mktemp("queries")
+
+
+@pytest.fixture(scope="module")
+def make_query(queries: Path, s3: S3) -> MakeQuery:
+    """Makes a query with its ledger in a back end."""
+    ledgers, numbers = {"local": f"held:{queries}", "s3": s3.bucket()}, count(1)
+
+    def make(back_end: str) -> Query:
+        return Query(queries / f"query-{next(numbers)}", ledgers[back_end])
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def drivers(site: Path, s3: S3, queries: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
     folder = tmp_path_factory.mktemp("drivers")
     info = folder / "asyncsink_stopping-1.0.dist-info"
     info.mkdir()
@@ -49,7 +118,7 @@ def started(site: Path, points: Path, tmp_path_factory: pytest.TempPathFactory) 
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     environ = {
         **os.environ,
-        "POINTS": str(points),
+        "QUERIES": str(queries),
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ["PYTHONPATH"]]),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -59,133 +128,152 @@ def started(site: Path, points: Path, tmp_path_factory: pytest.TempPathFactory) 
     drivers.end()
 
 
-@pytest.fixture
-def drivers(started: Drivers, points: Path) -> Iterator[Drivers]:
-    yield started
-    started.end_busy()
-    for each in points.iterdir():
-        each.unlink()
-
-
-@pytest.fixture
-def point(points: Path) -> Callable[..., Point]:
-    def make(name: str, *, deaf: bool = False) -> Point:
-        return Point(points, name, deaf=deaf)
-
-    return make
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Of a query, with the rows of all its micro-batches."""
-    (tmp_path / "lines").mkdir()
-    for number in range(BATCHES):
-        file = tmp_path / "lines" / f"{number}.txt"
-        file.write_text("".join(f"{each}\n" for each in range(number * ROWS, (number + 1) * ROWS)))
-        # Spark takes the oldest file first.
-        os.utime(file, (1_700_000_000 + number,) * 2)
-    return tmp_path
-
-
-def staged(folder: Path) -> list[Path]:
-    return sorted((folder / "staged").glob("*"))
-
-
-def check(folder: Path, attempts: set[int]) -> None:
-    """See that each row is visible once and nothing is left, and by which attempts the rows were written."""
-    files = sorted((folder / "visible").glob("*"))
-    rows = [json.loads(line)["id"] for path in files for line in path.read_text().splitlines()]
-    assert sorted(rows) == [*range(BATCHES * ROWS)]
-    assert {int(path.name.split("-")[1]) for path in files} == attempts
-    assert staged(folder) == []
-
-
-def asked(folder: Path, event: str) -> list[int]:
-    """The processes in which a committer was asked for this."""
-    lines = (folder / "events").read_text().splitlines()
-    return [int(line.split()[1]) for line in lines if line.split()[0] == event]
-
-
-MakePoint = Callable[..., Point]
-WRITTEN_AGAIN, FINISHED = {1, 3, 4}, {1, 2, 4}
-
-
 @pytest.mark.parametrize("name", ["write-1", "staged-1"])
-def test_a_worker_that_is_killed_costs_its_task_alone(
-    drivers: Drivers, point: MakePoint, folder: Path, name: str
-) -> None:
-    killed, driver = point(name), drivers.one()
-    driver.start(folder, 2)
-    assert kill(killed.reached(driver))
-    assert driver.failures() == []
-    check(folder, {1, 2, 3})
+def test_a_worker_that_is_killed_costs_its_task_alone(drivers: Drivers, make_query: MakeQuery, name: str) -> None:
+    query = make_query("local")
+    killed = query.point(name)
+    with drivers.one() as driver:
+        query.start(driver, 2)
+        assert kill(killed.reached(driver))
+        assert driver.failures(query.name) == []
+    query.check({1, 2, 3})
 
 
+@pytest.mark.parametrize("back_end", BACK_ENDS)
 @pytest.mark.parametrize("name", ["after-slot-2", "renamed-2", "before-done-2"])
 def test_a_commit_process_that_is_killed_after_the_decision_is_succeeded_by_a_planner(
-    drivers: Drivers, point: MakePoint, folder: Path, name: str
+    drivers: Drivers, make_query: MakeQuery, back_end: str, name: str
 ) -> None:
     """Spark asks another one to abort what was decided, which must do nothing."""
-    killed, driver = point(name), drivers.one()
-    driver.start(folder, 2)
-    assert kill(killed.reached(driver))
-    assert len(driver.failures()) == 1
-    check(folder, FINISHED)
-    assert asked(folder, "abort") == []
+    query = make_query(back_end)
+    killed = query.point(name)
+    with drivers.one() as driver:
+        query.start(driver, 2)
+        assert kill(killed.reached(driver))
+        assert len(driver.failures(query.name)) == 1
+    query.check(FINISHED)
+    assert query.asked("abort") == []
 
 
-@pytest.mark.parametrize(
-    ("name", "attempts"),
-    [
-        ("staged-1", WRITTEN_AGAIN),
-        ("before-slot-2", WRITTEN_AGAIN),
-        ("after-slot-2", FINISHED),
-        ("renamed-2", FINISHED),
-        ("before-done-2", FINISHED),
-        ("after-done-2", FINISHED),
-    ],
-)
+def test_a_store_that_does_not_hear_conditions_is_refused_before_the_first_row(
+    drivers: Drivers, make_query: MakeQuery, s3: S3
+) -> None:
+    query = make_query("s3")
+    s3.deaf = True
+    try:
+        with drivers.one() as driver:
+            query.start(driver, 2)
+            failures = driver.failures(query.name)
+    finally:
+        s3.deaf = False
+    assert failures
+    assert all("creates a file a second time" in each for each in failures)
+    assert not (query.folder / "staged").exists()
+
+
+@pytest.fixture(scope="module")
+def killed(drivers: Drivers, make_query: MakeQuery, s3: S3) -> dict[Key, Ended]:
+    """Queries that stood at a point each when all was killed, and that the next driver has brought to their end."""
+    found = {(back_end, name): make_query(back_end) for name in KILLED for back_end in BACK_ENDS}
+    points = {key: query.point(key[1]) for key, query in found.items()}
+    late = make_query("s3")
+    request = UnderWay(s3.hold("PUT", late.path_of("slot-2")))
+    with drivers.two() as (driver, successor):
+        bring_to(points, found, driver)
+        late.start(driver, 2)
+        request.reached(driver)
+        assert kill_session(driver.pid)
+        assert request.resume() == HTTPStatus.OK
+        found["s3", UNDER_WAY] = late
+        for query in found.values():
+            query.start(successor, 3)
+        return {key: Ended(query, successor.failures(query.name)) for key, query in found.items()}
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+@pytest.mark.parametrize(("name", "attempts"), KILLED.items())
 def test_when_all_is_killed_the_next_driver_finishes_what_was_decided_and_writes_the_rest_again(
-    drivers: Drivers, point: MakePoint, folder: Path, name: str, attempts: set[int]
+    killed: dict[Key, Ended], back_end: str, name: str, attempts: set[int]
 ) -> None:
-    killed, (driver, successor) = point(name), drivers.two()
-    driver.start(folder, 2)
-    killed.reached(driver)
-    assert kill_session(driver.pid)
-    successor.start(folder, 3)
-    assert successor.failures() == []
-    check(folder, attempts)
+    ended = killed[back_end, name]
+    assert ended.failures == []
+    ended.query.check(attempts)
 
 
+def test_a_decision_that_arrives_when_all_is_killed_already_is_carried_out(killed: dict[Key, Ended]) -> None:
+    ended = killed["s3", UNDER_WAY]
+    assert ended.failures == []
+    ended.query.check(FINISHED)
+
+
+@pytest.fixture(scope="module")
+def outlived(drivers: Drivers, make_query: MakeQuery, s3: S3) -> dict[Key, Outlived]:
+    """Queries whose JVM was killed alone while they were committed, and that the next driver has brought to their end.
+
+    What is left of them comes back when rows of a later attempt are prepared and not committed yet: these are not its
+    to remove.
+    """
+    found = {(back_end, name): make_query(back_end) for name in (*ZOMBIES, HEARING) for back_end in BACK_ENDS}
+    points = {key: query.point(key[1].partition(",")[0], deaf=key[1] != HEARING) for key, query in found.items()}
+    late = make_query("s3")
+    request = UnderWay(s3.hold("PUT", late.path_of("slot-2")))
+    with drivers.two() as (driver, successor):
+        processes = bring_to(points, found, driver)
+        late.start(driver, 2)
+        request.reached(driver)
+        assert kill_driver(driver.pid)
+        for key in [key for key in points if key[1] == HEARING]:
+            wait_for_the_end_of(processes[key])
+            del points[key]
+        found["s3", UNDER_WAY] = late
+        later = {key: query.point("before-slot-4") for key, query in found.items()}
+        for query in found.values():
+            query.start(successor, 3)
+        for point in later.values():
+            point.reached(successor)
+        prepared = {key: query.staged() for key, query in found.items()}
+        for key, point in points.items():
+            point.resume()
+            wait_for_the_end_of(processes[key])
+        assert request.resume() == HTTPStatus.PRECONDITION_FAILED
+        left = {key: query.staged() for key, query in found.items()}
+        for point in later.values():
+            point.resume()
+        return {
+            key: Outlived(query, successor.failures(query.name), prepared[key], left[key])
+            for key, query in found.items()
+        }
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_a_commit_process_ends_with_its_jvm_and_what_it_had_not_decided_is_written_again(
-    drivers: Drivers, point: MakePoint, folder: Path
+    outlived: dict[Key, Outlived], back_end: str
 ) -> None:
-    left, (driver, successor) = point("before-slot-2"), drivers.two()
-    driver.start(folder, 3)
-    committing = left.reached(driver)
-    assert kill_driver(driver.pid)
-    wait_for_the_end_of(committing)
-    successor.start(folder, 2)
-    assert successor.failures() == []
-    check(folder, WRITTEN_AGAIN)
+    ended = outlived[back_end, HEARING]
+    assert ended.failures == []
+    ended.query.check(WRITTEN_AGAIN)
 
 
-@pytest.mark.parametrize(("name", "attempts"), [("before-slot-2", WRITTEN_AGAIN), ("renamed-2", FINISHED)])
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+@pytest.mark.parametrize(("name", "attempts"), ZOMBIES.items())
 def test_a_commit_process_that_comes_back_after_its_successor_has_gone_on_changes_nothing(
-    drivers: Drivers, point: MakePoint, folder: Path, name: str, attempts: set[int]
+    outlived: dict[Key, Outlived], back_end: str, name: str, attempts: set[int]
 ) -> None:
-    """It comes back when rows of a later attempt are prepared and not committed yet: these are not its to remove."""
-    left, (driver, successor) = point(name, deaf=True), drivers.two()
-    driver.start(folder, 2)
-    zombie = left.reached(driver)
-    assert kill_driver(driver.pid)
-    later = point("before-slot-4")
-    successor.start(folder, 3)
-    later.reached(successor)
-    prepared = staged(folder)
-    left.resume()
-    wait_for_the_end_of(zombie)
-    assert staged(folder) == prepared != []
-    later.resume()
-    assert successor.failures() == []
-    check(folder, attempts)
+    ended = outlived[back_end, name]
+    assert ended.left == ended.prepared != []
+    assert ended.failures == []
+    ended.query.check(attempts)
+
+
+def test_a_decision_that_arrives_after_a_successor_has_gone_on_changes_nothing(outlived: dict[Key, Outlived]) -> None:
+    ended = outlived["s3", UNDER_WAY]
+    assert ended.left == ended.prepared != []
+    assert ended.failures == []
+    ended.query.check(WRITTEN_AGAIN)
+
+
+def bring_to(points: Mapping[Key, Point], queries: Mapping[Key, Query], driver: Driver) -> dict[Key, int]:
+    """Run queries until all are at their points; the ids of the processes there."""
+    for query in queries.values():
+        query.start(driver, 2)
+    return {key: point.reached(driver) for key, point in points.items()}

@@ -1,21 +1,21 @@
-"""The staging connector and a file system for its ledger, whose processes wait at named points until they are killed.
+"""The staging connector, whose processes wait at named points until they are killed.
 
-A test names points by files in the folder of the environment variable `POINTS`: ``write-1`` is in the writer of
-micro-batch 1, ``staged-1`` after it has prepared, ``before-slot-2`` and ``after-slot-2`` are around the creation of a
-file of the ledger, ``renamed-2`` is after a committable of attempt 2 was committed.
+A test names points by files in the folder ``points`` of a query, which is in that of the environment variable
+`QUERIES`: ``write-1`` is in the writer of micro-batch 1, ``staged-1`` after it has prepared, ``renamed-2`` is after a
+committable of attempt 2 was committed. ``before-slot-2`` and ``after-slot-2`` are around the creation of a file of the
+ledger, by the file systems `held_files` and `held_objects`.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Never
-from uuid import uuid4
 
 from asyncsink_staging import StagedFile, StagingCommitter, StagingSink, StagingWriter, generation_of
-from fsspec.implementations.local import LocalFileSystem
 
 from asyncsink import InitContext, WriteContext
 from asyncsink.plugins import ConnectorInfo, hookimpl
@@ -31,9 +31,9 @@ def asyncsink_connector() -> ConnectorInfo:
     )
 
 
-def meet(point: str) -> None:
+def meet(query: str, point: str) -> None:
     """Wait here if a test wants that; only the first process that comes to the point does."""
-    named = Path(os.environ["POINTS"], point)
+    named = Path(os.environ["QUERIES"], query, "points", point)
     try:
         how = named.read_text()
         named.unlink()
@@ -46,30 +46,13 @@ def meet(point: str) -> None:
     named.with_suffix(".resume").read_bytes()
 
 
-class HeldFiles(LocalFileSystem):  # type: ignore[misc]
-    """Files of this machine, as an object store keeps them, with a point before and after each that is created."""
-
-    protocol = "held"
-
-    @classmethod
-    def _strip_protocol(cls, path: str) -> str:
-        return str(super()._strip_protocol(path.removeprefix("held://")))
-
-    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
-        """Put a file; exclusively if `mode` is ``"create"``."""
-        target = Path(self._strip_protocol(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        written = target.with_name(f".{target.name}.{uuid4().hex}")
-        written.write_bytes(value)
-        if mode != "create":
-            written.replace(target)
-            return
-        meet(f"before-{target.name}")
-        try:
-            os.link(written, target)
-        finally:
-            written.unlink()
-        meet(f"after-{target.name}")
+@contextmanager
+def creating(path: str) -> Iterator[None]:
+    """A point before a file of a ledger is created, and one after it was; ``<query>/ledger`` is in its path."""
+    query, name = path.partition("/ledger/")[0].rpartition("/")[2], path.rpartition("/")[2]
+    meet(query, f"before-{name}")
+    yield
+    meet(query, f"after-{name}")
 
 
 class StoppingSink(StagingSink):
@@ -83,16 +66,16 @@ class StoppingSink(StagingSink):
 class StoppingWriter(StagingWriter):
     async def write(self, element: Mapping[str, Any], context: WriteContext | None = None) -> None:
         await super().write(element, context)
-        meet(f"write-{self._context.batch_id}")
+        meet(self._folder.name, f"write-{self._context.batch_id}")
 
     async def prepare_commit(self, flush: bool) -> list[StagedFile]:
         staged = await super().prepare_commit(flush)
-        meet(f"staged-{self._context.batch_id}")
+        meet(self._folder.name, f"staged-{self._context.batch_id}")
         return staged
 
 
 class StoppingCommitter(StagingCommitter):
     def _is_visible(self, name: str) -> bool:
         is_visible = super()._is_visible(name)
-        meet(f"renamed-{generation_of(name)}")
+        meet(self._folder.name, f"renamed-{generation_of(name)}")
         return is_visible
