@@ -24,7 +24,7 @@ def test_public_names_are_sorted_and_exist() -> None:
 
 
 def imported_by(code: str) -> set[str]:
-    heavy = "{'pyarrow', 'numpy', 'pandas', 'pyspark'}"
+    heavy = "{'pyarrow', 'numpy', 'pandas', 'pyspark', 'fsspec', 's3fs'}"
     script = f"import sys\n{code}\nprint(' '.join({heavy} & set(sys.modules)))"
     command = [sys.executable, "-c", script]
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
@@ -37,6 +37,7 @@ def imported_by(code: str) -> set[str]:
         "from asyncsink_files._plugin import asyncsink_connector; asyncsink_connector()",
         "from asyncsink_files import FilesSink; FilesSink(path='/x', file_format='parquet').converter(None)",
         "from asyncsink_files import FilesSink; FilesSink(path='/x').create_global_committer()",
+        "from asyncsink_files import FilesSink; FilesSink(path='s3://x/y').converter(None)",
         "from asyncsink_files import read_manifest; read_manifest('/does/not/exist')",
     ],
 )
