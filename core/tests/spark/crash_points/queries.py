@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from .drivers import Driver
 from .points import Point
 
 BATCHES, ROWS = 3, 8
+
+BACK_ENDS = ("local", "s3")
+"""Where ledgers lie: in files of this machine, and in S3."""
+
+WRITTEN_AGAIN, FINISHED = {1, 3, 4}, {1, 2, 4}
+"""By which attempts the visible rows are written when attempt 2 was interrupted before it was decided, and after."""
+
+UNDER_WAY = "slot-2, under way"
+"""Where the decision on attempt 2 has left the process that has made it, and not arrived yet."""
+
+Key = tuple[str, str]
+"""A back end, and where a query was interrupted."""
 
 
 class Query:
@@ -57,3 +71,25 @@ class Query:
         """The processes in which a committer was asked for this."""
         lines = (self.folder / "events").read_text().splitlines()
         return [int(line.split()[1]) for line in lines if line.split()[0] == event]
+
+
+MakeQuery = Callable[[str], Query]
+"""Makes a query with its ledger in a back end."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A query that was interrupted, and is over.
+
+    :param failures: what it failed with since
+    """
+
+    query: Query
+    failures: list[str]
+
+
+def bring_to(points: Mapping[Key, Point], queries: Mapping[Key, Query], driver: Driver) -> dict[Key, int]:
+    """Run queries until all are at their points; the ids of the processes there."""
+    for query in queries.values():
+        query.start(driver, 2)
+    return {key: point.reached(driver) for key, point in points.items()}
