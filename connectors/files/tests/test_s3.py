@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
+from botocore.exceptions import ClientError
 
 from asyncsink import (
     DeliveryError,
@@ -17,6 +18,7 @@ from asyncsink import (
 )
 from asyncsink_files import FilesSink, read_manifest
 from asyncsink_files.committable import OpenFile, PendingFile
+from asyncsink_files.s3 import S3Storage
 from asyncsink_files.s3_folder import S3Folder
 from asyncsink_files.writer import FilesWriter
 
@@ -101,6 +103,23 @@ def test_a_sweep_aborts_each_of_several_uploads_of_one_name(job: Job, bucket: Bu
     bucket.begin_upload(file.final)
     job.sweep(3)
     assert bucket.uploads() == []
+
+
+def test_an_upload_that_outlives_its_abort_is_aborted_again() -> None:
+    """As one does while a part of it is under way."""
+
+    class Surviving:
+        calls: ClassVar[list[str]] = []
+
+        def call_s3(self, method: str, **given: Any) -> dict[str, Any]:
+            self.calls.append(method)
+            if method == "list_parts" and self.calls.count(method) == 2:
+                raise FileNotFoundError from ClientError({"Error": {"Code": "NoSuchUpload"}}, "ListParts")
+            return {"Uploads": [{"Key": f"part-{SINK_ID}-1-0-0-0123456789ab.json", "UploadId": "x"}]}
+
+    storage = S3Storage(S3Folder(Surviving(), "bucket", "", "s3://bucket"), part_size=1)
+    storage.remove(f"_asyncsink/{SINK_ID}/{SINK_ID}-1-0-0-0123456789ab")
+    assert Surviving.calls == ["list_multipart_uploads", *["abort_multipart_upload", "list_parts"] * 2]
 
 
 def test_after_a_commit_a_sweep_aborts_what_losing_attempts_of_it_have_left(job: Job, bucket: Bucket) -> None:
