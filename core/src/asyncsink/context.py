@@ -79,8 +79,8 @@ class ClientCache(Protocol):
 class InitContext(Protocol):
     """What a writer is told when it is made (FLIP-143).
 
-    `writer_id` is Spark's partition; `attempt` counts the runs of the same task; `query_id` and `batch_id` name the
-    micro-batch; `restored_batch_id` is that of the state that is restored; `schema` that of the rows, if they have
+    `writer_id` is Spark's partition; `attempt` tells the runs of the same task apart; `query_id` and `batch_id` name
+    the micro-batch; `restored_batch_id` is that of the state that is restored; `schema` that of the rows, if they have
     one; `clients` is None where every writer makes its own client. In `metric_group` the writer registers what it tells
     of itself, and a connector what it wants to add. `processing_time_service` calls back at times. `transaction` is
     what the writer of a sink with a committer prepares for; None where nothing will be committed. A writer that

@@ -224,6 +224,16 @@ def test_two_attempts_at_one_partition_are_committed_once(
     assert staged(folder) == []
 
 
+def test_no_two_runs_of_tasks_give_their_names_the_same_attempt(
+    rows: DataFrame, options: dict[str, str], folder: Path
+) -> None:
+    """Spark counts attempts from 0 again where it repeats a stage, and a task of the first may still be writing."""
+    for _ in range(2):
+        rows.write.format(DOOR).options(**options).mode("append").save()
+    attempts = [path.name.split("-")[3] for path in (folder / "visible").iterdir()]
+    assert len(set(attempts)) == len(attempts) == 6
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -46,7 +46,7 @@ class DeadLetter:
     query_id           string? of Spark's query
     batch_id           int?    of its micro-batch
     writer_id          int     Spark's partition
-    attempt            int     of Spark's task, from 0
+    attempt            int     tells the runs of Spark's task apart
     ================== ======= ======================================================================================
 
     Its texts are well-formed Unicode: a lone surrogate is kept as an escape such as ``\\udc80``.

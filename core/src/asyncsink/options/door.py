@@ -28,7 +28,7 @@ class DoorOptions(ConnectorOptions):
     state_location: str | None = option(
         None,
         doc="Batch jobs: folder, or URL that fsspec knows, in which one run keeps for the next what it has learned, "
-        "and what it is about to commit.",
+        "and what it is about to commit; of jobs to one destination alone.",
     )
     job_id: str | None = option(
         None,

@@ -40,6 +40,11 @@ def foreach_batch(
     if name is not None:
         _check_name(name)
     given = door_options(options, streaming=False)
+    if "jobId" in given:
+        raise ConfigurationError(
+            f"option 'jobId' = {given['jobId']!r} would give all micro-batches one name, so that only the first would "
+            "be written; leave it out: foreach_batch names each by its query and its number"
+        )
     if is_transactional(sink) and "stateLocation" not in given:
         raise ConfigurationError(
             f"foreach_batch of {type(sink).__qualname__}, which delivers exactly once, needs stateLocation = ...: "

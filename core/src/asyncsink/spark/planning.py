@@ -32,6 +32,7 @@ class Plan:
     :param parallelism: Spark's default parallelism, where the program's side of the door could ask for it
     :param transactional: whether what the tasks prepare has to be committed
     :param job: the name of a batch job which is the same when it is run again; None if it has none
+    :param in_order: whether jobs by such names come in the order of the numbers in them, as micro-batches do
     """
 
     connector: str
@@ -43,6 +44,7 @@ class Plan:
     parallelism: int | None = None
     transactional: bool = False
     job: str | None = None
+    in_order: bool = False
 
 
 def plan(connector: str, options: Mapping[str, str], struct: StructType, *, overwrite: bool, streaming: bool) -> Plan:

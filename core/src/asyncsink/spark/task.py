@@ -148,7 +148,8 @@ def _begun(plan: Plan, recovered: Recovered | None) -> _Task:
     return _Task(
         plan,
         partition=task.partitionId(),
-        attempt=task.attemptNumber(),
+        # attemptNumber begins anew with each attempt at a stage, while tasks of the one before may still run.
+        attempt=task.taskAttemptId(),
         query_id=query_id,
         batch_id=None if batch_id is None else int(batch_id),
         recovered=recovered,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,8 @@ from asyncsink.spark.recovery import Recovered, check_repeated, proof, store_of,
 from asyncsink.transactions.coordinator import Coordinator
 from asyncsink.transactions.log import Decision, Outcome, TransactionLog
 from asyncsink.transactions.transaction import Transaction
+
+logger = logging.getLogger(__name__)
 
 KEPT_JOBS: Final = 100
 """Names of batch jobs that a log remembers."""
@@ -48,9 +52,10 @@ def begin(plan: Plan) -> Recovered:
         return Recovered(store.location, LedgerState(query_id=query_id), is_new=True, transaction=begun.transaction)
     if begun.recovered:
         _note(Ledger(store), committed)
-    return Recovered(
-        store.location, committed.after, transaction=begun.transaction, jobs=tuple(committed.note.get(_JOBS, ()))
-    )
+    jobs = tuple(committed.note.get(_JOBS, ()))
+    if plan.in_order:
+        _check_order(plan, jobs, store.location)
+    return Recovered(store.location, committed.after, transaction=begun.transaction, jobs=jobs)
 
 
 def commit(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> None:
@@ -66,6 +71,8 @@ def commit(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> 
     if progress.skipped:
         if plan.streaming:
             check_repeated(ledger, plan.door, progress)
+        elif plan.in_order:
+            _check_same(plan, _before(log, tasks), progress, store.location)
         decision = Decision(outcome=Outcome.SKIPPED, transaction=transaction, batch_id=progress.batch_id, job=plan.job)
         anyio.run(_coordinator(plan, log).commit, decision)
         return
@@ -83,11 +90,53 @@ def abort(plan: Plan, recovered: Recovered | None, tasks: Sequence[TaskCommit]) 
 
     :raises LedgerError: the ledger cannot be read or written
     """
+    if not _is_kept(plan) and not _own_folder(plan).exists():
+        # It was committed, and the process that has done so died before it could say so.
+        return
     transaction = _transaction(tasks) if tasks else recovered.transaction if recovered is not None else None
     if transaction is not None:
         anyio.run(_coordinator(plan, TransactionLog(_store(plan))).abort, transaction, _committables(tasks))
     if not _is_kept(plan):
         _forget(plan)
+
+
+def _check_order(plan: Plan, jobs: Sequence[str], location: str) -> None:
+    """Refuse a micro-batch before the last one of its query: by its name alone it would be skipped, or written again.
+
+    :raises LedgerError: a later one was committed
+    """
+    query, number = _numbered(str(plan.job))
+    last = max((of for name, of in map(_numbered, jobs) if name == query), default=number)
+    if number < last:
+        raise LedgerError(
+            f"Spark asks for micro-batch {number} of {query}, but the ledger {location} says that micro-batch {last} "
+            "was committed: the checkpoint was rewound, or made anew under an old name. Were it skipped, rows could be "
+            "lost; to write them again, give foreach_batch another name = ..."
+        )
+
+
+def _numbered(job: str) -> tuple[str, int]:
+    """The query and the number of a micro-batch, of a job's name as `foreach_batch` makes it; -1 of another name."""
+    query, _, number = job.rpartition("/")
+    number = number.partition(".")[0]
+    return query, int(number) if number.isdecimal() else -1
+
+
+def _check_same(plan: Plan, before: Decision | None, repeated: BatchProgress, location: str) -> None:
+    """See that a micro-batch which was skipped is the one that was committed by its name, if that was the last job.
+
+    :raises LedgerError: it is another one
+    """
+    if before is None or before.job != plan.job:
+        return
+    committed = before.note[_PROGRESS]["rows_in"]
+    if committed != repeated.rows_in:
+        raise LedgerError(
+            f"Spark has handed over {repeated.rows_in} rows as micro-batch {plan.job}, but the ledger {location} says "
+            f"that it was committed with {committed}: another micro-batch by the same number: the checkpoint was "
+            "rewound, or the query changed. Were it skipped, rows could be lost; to write them, give foreach_batch "
+            "another name = ..."
+        )
 
 
 def _decision(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit], before: Decision | None) -> Decision:
@@ -131,16 +180,28 @@ def _transaction(tasks: Sequence[TaskCommit]) -> Transaction:
 
 def _before(log: TransactionLog, tasks: Sequence[TaskCommit]) -> Decision | None:
     """What was committed last; remembered by a process that commits one batch after the other."""
-    known = _last.get(log.location)
-    if known is not None and tasks[0].follows == known.after.batch_id and tasks[0].query_id == known.after.query_id:
+    known, transaction = _last.get(log.location), _transaction(tasks)
+    # Not by the place alone: a log that was removed there, and begun anew, counts from the same numbers.
+    if (
+        known is not None
+        and known.transaction.sink_id == transaction.sink_id
+        and known.after.batch_id == tasks[0].follows
+        and known.after.query_id == tasks[0].query_id
+    ):
         return known
     done = log.generations().done
     return log.decision(done) if done else None
 
 
 def _note(ledger: Ledger, decision: Decision) -> None:
-    """Write down what became of the batch, for people and their tools: what counts is in the log."""
-    ledger.commit(decision.after, BatchProgress(**decision.note[_PROGRESS]))
+    """Write down what became of the batch, for people and their tools: what counts is in the log.
+
+    A batch job that failed for it would be run again, and write its rows once more.
+    """
+    try:
+        ledger.commit(decision.after, BatchProgress(**decision.note[_PROGRESS]))
+    except LedgerError as error:
+        logger.warning("a batch is committed, but what became of it cannot be noted: %s", error)
 
 
 def _coordinator(plan: Plan, log: TransactionLog) -> Coordinator:
@@ -175,4 +236,7 @@ def _own_folder(plan: Plan) -> Path:
 
 
 def _forget(plan: Plan) -> None:
-    shutil.rmtree(_own_folder(plan), ignore_errors=True)
+    """Remove the folder. At once it has another name: in one that is half removed an abort could decide anew."""
+    with suppress(OSError):
+        folder = _own_folder(plan)
+        shutil.rmtree(folder.rename(folder.with_suffix(".gone")), ignore_errors=True)

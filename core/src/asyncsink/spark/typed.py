@@ -65,7 +65,7 @@ class SinkDataSource(ConnectorDataSource):
         plan = plan_sink(self.connector, self.sink, options, schema, overwrite=overwrite, streaming=streaming)
         run = option_of(self, RUN_OPTION)
         plan = replace(plan, parallelism=self.parallelism)
-        return plan if run is None else replace(plan, run_id=run, job=plan.job or run)
+        return plan if run is None else replace(plan, run_id=run, job=run, in_order=True)
 
 
 def write(
