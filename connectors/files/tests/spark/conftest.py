@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Two cores, and two tries for each task."""
+def spark(tmp_path_factory: pytest.TempPathFactory, served: object) -> Iterator[SparkSession]:
+    """Two cores, and two tries for each task. Its processes find S3 in the environment in which it starts."""
     # Conformance checks without Spark are collected from here as well.
     from pyspark.sql import SparkSession
 

@@ -19,14 +19,14 @@ COLUMNS = "id BIGINT, text STRING, tags ARRAY<STRING>"
 EXPRESSIONS = ["id", "concat('row ', id) AS text", "array('a', CAST(id AS STRING)) AS tags"]
 ROWS = [{"id": number, "text": f"row {number}", "tags": ["a", str(number)]} for number in range(30)]
 
-Write = Callable[[SparkSession, Path, dict[str, str], Path], None]
+Write = Callable[[SparkSession, Path | str, dict[str, str], Path], None]
 
 
 def rows(spark: SparkSession) -> DataFrame:
     return spark.range(0, len(ROWS), 1, 3).selectExpr(*EXPRESSIONS)
 
 
-def by_sql(spark: SparkSession, folder: Path, options: dict[str, str], aside: Path) -> None:
+def by_sql(spark: SparkSession, folder: Path | str, options: dict[str, str], aside: Path) -> None:
     # Those of CREATE TABLE do not reach a sink in Python.
     given = ", ".join(f"'{name}' = '{value}'" for name, value in {**options, "path": str(folder)}.items())
     name = f"files_{options['fileFormat']}"
@@ -35,11 +35,11 @@ def by_sql(spark: SparkSession, folder: Path, options: dict[str, str], aside: Pa
     spark.sql(f"INSERT INTO {name} WITH ({given}) SELECT * FROM source")
 
 
-def by_write(spark: SparkSession, folder: Path, options: dict[str, str], aside: Path) -> None:
+def by_write(spark: SparkSession, folder: Path | str, options: dict[str, str], aside: Path) -> None:
     rows(spark).write.format(DOOR).options(**options).mode("append").save(str(folder))
 
 
-def by_write_stream(spark: SparkSession, folder: Path, options: dict[str, str], aside: Path) -> None:
+def by_write_stream(spark: SparkSession, folder: Path | str, options: dict[str, str], aside: Path) -> None:
     source = aside / "source"
     if not source.exists():
         rows(spark).write.json(str(source))
