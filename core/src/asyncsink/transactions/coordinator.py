@@ -154,7 +154,8 @@ class Coordinator:
         if self._log.decide(decision) is not decision:
             raise LedgerError(
                 f"{what} cannot be committed: attempt {transaction.generation} in {self._log.location} was decided "
-                "before, by a successor that took this one for dead; it writes the batch again"
+                "before, by another query or job there that took this one for dead; it writes a micro-batch again; "
+                "start a batch job again, with a location of its own if both are alive"
             )
         self._check_newest(transaction, what)
         if decision.outcome is Outcome.PREPARED:
