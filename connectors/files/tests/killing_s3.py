@@ -72,6 +72,9 @@ class WatchedS3Sink(WatchedFilesSink):
 class S3Trial(Trial):
     """A folder of a bucket with runs that may be killed, beside objects and uploads of others."""
 
+    # Two commits are enough where each call takes milliseconds.
+    every = 5
+
     def __init__(self, folder: Path, options: dict[str, Any], bucket: Bucket) -> None:
         self.folder, self.options, self.bucket = folder, options, bucket
         self.uploads = [f"part-{FOREIGN[1].rpartition('/')[2]}.json", "theirs.json", "deeper/theirs.json"]

@@ -23,7 +23,7 @@ def kind_of(point: str) -> str:
     return point.split(" ")[1]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_run_that_is_killed_at_any_point_is_finished_by_the_next(s3: S3, tmp_path: Path) -> None:
     passed = trial(s3, tmp_path / "whole").attempt()
     assert {*map(kind_of, passed)} >= {*CALLS, "creating"}

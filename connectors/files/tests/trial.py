@@ -31,6 +31,9 @@ def run(sink: FilesSink, state: Path, rows: list[dict[str, Any]] = ROWS, every: 
 class Trial:
     """A folder with runs that may be killed, beside files of others."""
 
+    every = 4
+    """Rows between two commits."""
+
     def __init__(self, folder: Path, options: dict[str, Any]) -> None:
         self.folder, self.options = folder, options
         self.foreign = [self.rows / name for name in FOREIGN]
@@ -53,7 +56,7 @@ class Trial:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(asyncsink.local_run, "open_store", lambda _: WatchedStore.at(self.folder / "state", points))
             with suppress(Killed):
-                run(sink, self.folder / "state", every=4)
+                run(sink, self.folder / "state", every=self.every)
         return points.passed
 
     def check(self) -> None:
