@@ -142,6 +142,7 @@ def serve() -> Iterator[S3]:
         from werkzeug.serving import make_server
     except ImportError:
         raise AwsUnavailable("S3 is moto's server: pip install 'asyncsink-testing[s3]'") from None
+    door: _Door
     server = make_server(HOST, 0, lambda environ, start: door(environ, start), threaded=True)
     s3 = S3(f"http://{HOST}:{server.server_port}")
     door = _Door(s3, DomainDispatcherApplication(create_backend_app))
