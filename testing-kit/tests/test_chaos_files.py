@@ -42,9 +42,21 @@ def test_rows_are_seen_once_from_their_first_byte_on_under_whatever_name(files: 
     write(hidden, [row(0), row(1)])
     assert reader.fresh() == [row(0), row(1)]
     write(hidden, [row(2)])
-    hidden.rename(files / "part-0.json")
+    hidden.rename(files / f"part-{hidden.name}.json")
     assert reader.fresh() == [row(2)]
     assert reader.fresh() == []
+
+
+def test_a_file_that_has_the_inode_of_one_that_was_swept_is_read_from_its_beginning(
+    files: Path, tmp_path: Path
+) -> None:
+    reader = FolderReader(tmp_path)
+    swept, later = (files / SINK / f"0123456789abcdef-{generation}-0-0-00" for generation in (1, 2))
+    write(swept, [row(0), row(1)])
+    assert reader.fresh() == [row(0), row(1)]
+    later.hardlink_to(swept)
+    swept.unlink()
+    assert reader.fresh() == [row(0), row(1)]
 
 
 def test_a_line_that_is_half_written_is_not_read_yet(files: Path, tmp_path: Path) -> None:

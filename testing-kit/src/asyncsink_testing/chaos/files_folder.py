@@ -21,8 +21,9 @@ class FolderReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / NAME
-        self._read: dict[int, int] = {}
-        """By file, by whatever name it goes: how far it has been read."""
+        self._read: dict[str, int] = {}
+        """By file, as it was called when it was begun: how far it has been read. The number of its inode would not do,
+        which a file may have from one that was swept."""
 
     def fresh(self) -> list[Row]:
         """The rows that writers have written since the last call, be they committed or not."""
@@ -53,10 +54,10 @@ class FolderReader:
             yield from (file["path"] for file in json.loads(version.read_text())["files"])
 
     def _beyond(self, file: Path) -> Iterator[Row]:
+        begun_as = file.name.removeprefix("part-").removesuffix(".json")
+        start = self._read.get(begun_as, 0)
         try:
-            number, size = file.stat().st_ino, file.stat().st_size
-            start = self._read.get(number, 0)
-            if size <= start:
+            if file.stat().st_size <= start:
                 return
             with file.open("rb") as opened:
                 opened.seek(start)
@@ -64,5 +65,5 @@ class FolderReader:
         except FileNotFoundError:
             return  # it was committed or swept meanwhile, and is found under its other name
         whole = data[: data.rfind(b"\n") + 1]
-        self._read[number] = start + len(whole)
+        self._read[begun_as] = start + len(whole)
         yield from map(json.loads, whole.splitlines())

@@ -55,7 +55,7 @@ class SameIdsInAllBatches(WirePackage):
     sink = _with_prefix("{context.query_id}/{context.writer_id}")
 
 
-@packaged(fails=["spark-task-retried", "spark-kill-worker"], through_spark=True)
+@packaged(fails=["spark-task-retried", "spark-replay", "spark-kill-worker"], through_spark=True)
 class OtherIdsInEachAttempt(WirePackage):
     """It gives a row another id when its task is repeated, and the destination stores it twice."""
 
