@@ -58,6 +58,12 @@ class Committer(Sweeper[CommT], Generic[CommT]):
     made anew for each commit.
     """
 
+    async def check(self, committables: Sequence[CommT]) -> None:
+        """See that what was prepared can still be committed; nothing by default.
+
+        Asked before it is decided that it is: where this raises nothing is lost, and the batch is written again.
+        """
+
     @abstractmethod
     async def commit(self, committables: Sequence[CommT]) -> list[CommT]:
         """Commit these; returns those to be committed again, after a backoff.

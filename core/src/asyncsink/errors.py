@@ -152,11 +152,14 @@ class LostCommittablesError(CommitError):
     :param message: what the destination said, without secrets and without payload
     :param lost: the committables that are lost, at least one: whatever is not named counts as committed
     :param again: those that are to be committed again
+    :param may_be_committed: whether the destination cannot tell, of one that is lost, if it was committed before
     """
 
-    def __init__(self, message: str, lost: Sequence[Any] = (), again: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, message: str, lost: Sequence[Any] = (), again: Sequence[Any] = (), *, may_be_committed: bool = False
+    ) -> None:
         super().__init__(message, lost, again)
-        self.lost, self.again = tuple(lost), tuple(again)
+        self.lost, self.again, self.may_be_committed = tuple(lost), tuple(again), may_be_committed
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -37,16 +37,18 @@ class Lost:
     :param count: committables that are lost
     :param of: committables that there were
     :param reason: what the committer said
+    :param is_certain: whether none of what is lost was committed before
     """
 
     count: int
     of: int
     reason: str
+    is_certain: bool = True
 
     @property
     def is_whole(self) -> bool:
         """Whether none of them has been committed."""
-        return self.count == self.of
+        return self.count == self.of and self.is_certain
 
 
 def as_kept(serializer: SimpleVersionedSerializer[Any], values: Sequence[Any]) -> tuple[KeptState, ...]:
@@ -95,7 +97,7 @@ async def commit_until_done(
     :raises CommitTimedOutError: some are not committed when `timeout_s` are over
     :raises CommitError: the committer returned or lost what it was not given, or the destination is away
     """
-    left, lost, reason, backoff_s = list(committables), 0, "", _INITIAL_BACKOFF_S
+    left, lost, reason, is_certain, backoff_s = list(committables), 0, "", True, _INITIAL_BACKOFF_S
     with anyio.move_on_after(timeout_s):
         while left:
             try:
@@ -103,7 +105,7 @@ async def commit_until_done(
             except LostCommittablesError as error:
                 _check_lost(left, error, serializer)
                 again, reason = list(error.again), str(error)
-                lost += len(error.lost)
+                lost, is_certain = lost + len(error.lost), is_certain and not error.may_be_committed
             except OSError as error:
                 raise CommitError(
                     f"{what} is decided, and its commit failed with {type(error).__name__}: {error}; "
@@ -128,7 +130,7 @@ async def commit_until_done(
             f"{len(left)} of {len(committables)} committables of {what} were not committed within {timeout_s:g} s "
             f"(commitTimeout); {_COMMITTED_LATER if is_kept else _LEFT}"
         )
-    return Lost(lost, len(committables), reason) if lost else None
+    return Lost(lost, len(committables), reason, is_certain) if lost else None
 
 
 async def in_time(

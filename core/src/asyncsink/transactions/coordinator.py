@@ -8,18 +8,16 @@ again; if a part, nobody can make it whole, and the coordinator says so and stop
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-import anyio
-
-from asyncsink.committer import Committer, GlobalCommitter
+from asyncsink.committer import GlobalCommitter
 from asyncsink.errors import CommitError, ConfigurationError, LedgerError
 from asyncsink.ledger.state import KeptState, LedgerState
 from asyncsink.sink import Sink
+from asyncsink.transactions.committers import Committers, committers_of
 from asyncsink.transactions.committing import Lost, as_kept, check_given, commit_until_done, in_time, of_kept
 from asyncsink.transactions.log import Decision, Outcome, TransactionLog
 from asyncsink.transactions.transaction import Transaction
@@ -28,11 +26,8 @@ from asyncsink.writer_states import restored_states
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-CommitterT = TypeVar("CommitterT", bound=Committer[Any] | GlobalCommitter[Any, Any])
 
 COMMIT_TIMEOUT_S: Final = 600.0
-_TIDY_TIMEOUT_S: Final = 60.0
-_CLOSE_TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,11 @@ class Coordinator:
         :raises LedgerError: another planner is at work with this log, or its files cannot be read or written
         :raises Exception: a committer refuses the destination
         """
-        await self._check_destination()
+        async with committers_of(self._name, self._sink) as committers:
+            await committers.check_destination()
+            return await self._begun(committers, sweep)
+
+    async def _begun(self, committers: Committers, sweep: bool) -> Begun:
         known, recovered = self._log.generations(), False
         if known.begun and known.is_finished:
             committed = self._log.decision(known.begun)
@@ -113,31 +112,27 @@ class Coordinator:
             last = Transaction(self._log.sink_id(), known.begun, self._log.run_of(known.begun))
             decided = self._log.decide(Decision(outcome=Outcome.ABANDONED, transaction=last)) if known.begun else None
             if decided is not None and decided.outcome is Outcome.PREPARED:
-                recovered = await self._is_recovered(decided)
+                recovered = await self._is_recovered(committers, decided)
             committed = self._log.decision(last.generation if recovered else known.done)
-            run, sweep = last.run, sweep and decided is not None
+            run = last.run
             if decided is not None and decided.outcome is not Outcome.SKIPPED:
                 run, sweep = run + 1, True
         transaction = Transaction(last.sink_id, last.generation + 1, run)
         self._log.begin(transaction)
         # Only now: of two planners at once, the one that is refused could take away what the other's tasks prepare.
         if sweep:
-            await self._sweep(transaction, LedgerState() if committed is None else committed.after)
+            await committers.sweep(transaction, self._states(LedgerState() if committed is None else committed.after))
         self._log.tidy(known)
         return Begun(transaction, committed, recovered)
 
-    async def _check_destination(self) -> None:
-        async with self._committer() as committer, self._global_committer() as global_committer:
-            for each in (committer, global_committer):
-                if each is not None:
-                    await each.check_destination()
-
-    async def _is_recovered(self, decided: Decision) -> bool:
+    async def _is_recovered(self, committers: Committers, decided: Decision) -> bool:
         """Commit what a predecessor has prepared; False if it is lost as a whole."""
         what = _described(self._name, decided)
         logger.warning("%s was prepared by a process that is no more, and is committed now", what)
         # A batch job that is run again may find its name committed, and then commits nothing that would say it.
-        if await self._is_carried_out(decided, what, end_of_input=decided.batch_id is None, is_recovery=True):
+        end_of_input = decided.batch_id is None
+        if await self._is_carried_out(committers, decided, what, end_of_input=end_of_input, is_recovery=True):
+            self._log.finish(decided.transaction.generation)
             return True
         logger.warning("%s was prepared, and lost as a whole before it was committed; it is written again", what)
         return False
@@ -150,7 +145,21 @@ class Coordinator:
         :raises LedgerError: it was decided otherwise before: nothing of it will ever be committed
         :raises CommitError: it is decided, and could not be carried out now; or the destination has lost a part of it
         """
+        async with committers_of(self._name, self._sink) as committers:
+            await self._decide(committers, decision)
+            if decision.outcome is Outcome.PREPARED:
+                what = _described(self._name, decision)
+                await self._is_carried_out(committers, decision, what, end_of_input=end_of_input)
+            if sweep:
+                # Before it is done: of a sweep that hangs a successor then knows, and takes other names.
+                await committers.sweep(decision.transaction, self._states(decision.after))
+        if decision.outcome is Outcome.PREPARED:
+            self._log.finish(decision.transaction.generation)
+
+    async def _decide(self, committers: Committers, decision: Decision) -> None:
         transaction, what = decision.transaction, _described(self._name, decision)
+        if decision.outcome is Outcome.PREPARED:
+            await committers.check(self._read(decision.committables))
         if self._log.decide(decision) is not decision:
             raise LedgerError(
                 f"{what} cannot be committed: attempt {transaction.generation} in {self._log.location} was decided "
@@ -158,10 +167,6 @@ class Coordinator:
                 "start a batch job again, with a location of its own if both are alive"
             )
         self._check_newest(transaction, what)
-        if decision.outcome is Outcome.PREPARED:
-            await self._is_carried_out(decision, what, end_of_input=end_of_input)
-        if sweep:
-            await self._sweep(transaction, decision.after)
 
     async def abort(self, transaction: Transaction, committables: Sequence[KeptState]) -> None:
         """Give up the attempt, unless it is decided: then nothing is done, as whoever has decided goes on."""
@@ -169,8 +174,8 @@ class Coordinator:
         if self._log.decide(abandoned) is not abandoned or self._newest() > transaction.generation:
             return
         if committables:
-            async with self._sweeper() as sweeper:
-                await _tried("abort", lambda: sweeper.abort(self._read(committables)), self._name)
+            async with committers_of(self._name, self._sink) as committers:
+                await committers.abort(self._read(committables))
 
     def _check_newest(self, transaction: Transaction, what: str) -> None:
         """A zombie may have waited until the file that had decided against it was removed."""
@@ -184,25 +189,30 @@ class Coordinator:
         return self._log.generations().begun
 
     async def _is_carried_out(
-        self, decision: Decision, what: str, *, end_of_input: bool = False, is_recovery: bool = False
+        self,
+        committers: Committers,
+        decision: Decision,
+        what: str,
+        *,
+        end_of_input: bool = False,
+        is_recovery: bool = False,
     ) -> bool:
         """Commit what was prepared; False if a predecessor's was lost as a whole, so that its batch can be repeated."""
         committables = self._read(decision.committables)
-        async with self._committer() as committer, self._global_committer() as global_committer:
-            lost = None
-            if committer is not None:
-                lost = await self._committed(committer.commit, committables, self._committable_serializer, what)
-            if global_committer is not None and committables and lost is None:
-                lost = await self._committed_globally(global_committer, decision, committables, what, is_recovery)
-                if lost is not None and committer is not None:
-                    lost = Lost(lost.count, lost.of + len(committables), lost.reason)
-            if lost is not None:
-                if is_recovery and lost.is_whole:
-                    return False
-                raise CommitError(self._lost_message(decision.transaction, lost, what))
-            if global_committer is not None and end_of_input:
-                await self._in_time("end_of_input", global_committer.end_of_input, what)
-        self._log.finish(decision.transaction.generation)
+        committer, global_committer = committers.single, committers.overall
+        lost = None
+        if committer is not None:
+            lost = await self._committed(committer.commit, committables, self._committable_serializer, what)
+        if global_committer is not None and committables and lost is None:
+            lost = await self._committed_globally(global_committer, decision, committables, what, is_recovery)
+            if lost is not None and committer is not None:
+                lost = replace(lost, of=lost.of + len(committables))
+        if lost is not None:
+            if is_recovery and lost.is_whole:
+                return False
+            raise CommitError(self._lost_message(decision.transaction, lost, what))
+        if global_committer is not None and end_of_input:
+            await self._in_time("end_of_input", global_committer.end_of_input, what)
         return True
 
     async def _committed_globally(
@@ -230,6 +240,12 @@ class Coordinator:
 
     def _lost_message(self, transaction: Transaction, lost: Lost, what: str) -> str:
         said = f"the destination has lost {lost.count} of {lost.of} committables of {what} ({lost.reason})"
+        if not lost.is_certain:
+            return (
+                f"the destination cannot tell of {lost.count} of {lost.of} committables of {what} whether they were "
+                f"committed ({lost.reason}); look there which rows are visible: "
+                f"{self._log.remedies(transaction.generation)}"
+            )
         if lost.is_whole:
             return f"{said}; nothing of it was committed: start the job again, which writes the batch again"
         return f"{said}, and the others are committed; {self._log.remedies(transaction.generation)}"
@@ -242,16 +258,13 @@ class Coordinator:
     async def _in_time(self, operation: str, call: Callable[[], Awaitable[T]], what: str) -> T:
         return await in_time(operation, call, self._commit_timeout_s, what, is_kept=self._is_kept)
 
-    async def _sweep(self, transaction: Transaction, kept: LedgerState) -> None:
-        if not is_transactional(self._sink):
-            return
-        states = [
+    def _states(self, kept: LedgerState) -> list[Any]:
+        """What writers to come will go on with."""
+        return [
             state
             for partition, found in kept.writer_states.items()
             for state in restored_states(self._sink, found, f"the writer of partition {partition}")
         ]
-        async with self._sweeper() as sweeper:
-            await _tried("sweep", lambda: sweeper.sweep(transaction, states), self._name)
 
     def _read(self, committables: Sequence[KeptState]) -> list[Any]:
         return of_kept(self._committable_serializer, committables, self._log.location) if committables else []
@@ -259,42 +272,6 @@ class Coordinator:
     @property
     def _committable_serializer(self) -> Any:
         return self._sink.committable_serializer
-
-    @asynccontextmanager
-    async def _sweeper(self) -> AsyncIterator[Committer[Any] | GlobalCommitter[Any, Any]]:
-        async with self._closing(self._sink.create_committer() or self._sink.create_global_committer()) as sweeper:
-            assert sweeper is not None
-            yield sweeper
-
-    @asynccontextmanager
-    async def _committer(self) -> AsyncIterator[Committer[Any] | None]:
-        async with self._closing(self._sink.create_committer()) as committer:
-            yield committer
-
-    @asynccontextmanager
-    async def _global_committer(self) -> AsyncIterator[GlobalCommitter[Any, Any] | None]:
-        async with self._closing(self._sink.create_global_committer()) as committer:
-            yield committer
-
-    @asynccontextmanager
-    async def _closing(self, committer: CommitterT | None) -> AsyncIterator[CommitterT | None]:
-        try:
-            yield committer
-        finally:
-            if committer is not None:
-                with anyio.CancelScope(shield=True):
-                    await _tried("be closed", committer.aclose, self._name, _CLOSE_TIMEOUT_S)
-
-
-async def _tried(
-    operation: str, call: Callable[[], Awaitable[None]], name: str, timeout_s: float = _TIDY_TIMEOUT_S
-) -> None:
-    """What fails here leaves at most what nobody sees, and a later sweep finds: no reason to fail a batch."""
-    try:
-        with anyio.fail_after(timeout_s):
-            await call()
-    except Exception as error:
-        logger.warning("the committer of %r could not %s: %s: %s", name, operation, type(error).__name__, error)
 
 
 def _described(name: str, decision: Decision) -> str:
