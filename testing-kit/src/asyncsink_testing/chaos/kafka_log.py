@@ -22,6 +22,7 @@ _MOST = 10_000
 _SETTINGS = {
     "group.id": "asyncsink-chaos",
     "enable.auto.commit": False,
+    "enable.partition.eof": True,
     # What a broker had not kept when it was killed leaves a position behind the end of its log.
     "auto.offset.reset": "earliest",
     "fetch.error.backoff.ms": 20,
@@ -44,13 +45,14 @@ class KafkaReader:
         if self._consumer is None:
             if not self._endpoint.exists():
                 return []
-            self._consumer = _consumer(self._endpoint.read_text())
+            # A write that is half way is in a transaction, if there are any.
+            self._consumer = _consumer(self._endpoint.read_text(), "read_uncommitted")
             self._consumer.assign(_partitions(0))
         return [_row(each) for each in self._consumer.consume(_MOST, timeout=0.0) if each.error() is None]
 
     def everything(self) -> list[Row]:
         """:raises ChaosError: the broker does not let all be read that it says it has"""
-        consumer = _consumer(self._endpoint.read_text())
+        consumer = _consumer(self._endpoint.read_text(), "read_committed")
         try:
             return list(_to_the_end(consumer))
         finally:
@@ -61,10 +63,10 @@ class KafkaReader:
             self._consumer.close()
 
 
-def _consumer(bootstrap: str) -> Any:
+def _consumer(bootstrap: str, isolation: str) -> Any:
     from confluent_kafka import Consumer
 
-    return Consumer({**_SETTINGS, "bootstrap.servers": bootstrap})
+    return Consumer({**_SETTINGS, "bootstrap.servers": bootstrap, "isolation.level": isolation})
 
 
 def _partitions(offset: int) -> list[Any]:
@@ -74,17 +76,28 @@ def _partitions(offset: int) -> list[Any]:
 
 
 def _to_the_end(consumer: Any) -> Iterator[Row]:
-    """The rows up to where the partitions end now."""
+    """The rows up to where the partitions end now.
+
+    :raises ChaosError: that cannot be reached; a transaction that nobody has ended stands in the way of all after it
+    """
+    from confluent_kafka import KafkaError
+
     ends = [consumer.get_watermark_offsets(each, timeout=_WATERMARKS_S)[1] for each in _partitions(0)]
     consumer.assign(_partitions(0))
+    reached = [0] * len(ends)
     deadline_s = time.monotonic() + _READ_S
-    # The position in a partition of which nothing has been read is a negative number.
-    while any(max(each.offset, 0) < end for each, end in zip(consumer.position(_partitions(0)), ends, strict=True)):
+    while any(at < end for at, end in zip(reached, ends, strict=True)):
         if time.monotonic() > deadline_s:
-            raise ChaosError(f"in {_READ_S:g} s topic {TOPIC!r} could not be read up to its offsets {ends}")
+            raise ChaosError(f"in {_READ_S:g} s topic {TOPIC!r} could be read up to {reached}, and it ends at {ends}")
         for message in consumer.consume(_MOST, timeout=0.1):
-            if message.error() is None and message.offset() < ends[message.partition()]:
-                yield _row(message)
+            error = message.error()
+            if error is None:
+                reached[message.partition()] = message.offset() + 1
+                if message.offset() < ends[message.partition()]:
+                    yield _row(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                # Beyond the last record there may be markers of transactions, which nobody is given.
+                reached[message.partition()] = message.offset()
 
 
 def _row(message: Any) -> Row:

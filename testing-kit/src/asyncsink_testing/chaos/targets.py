@@ -76,6 +76,7 @@ def _kafka_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
     return {
         "kafka.bootstrap.servers": endpoint,
         "topic": TOPIC,
+        "deliveryGuarantee": guarantee,
         "maxBatchSize": "5",
         "maxTimeInBuffer": "5ms",
         "retry.initialBackoff": "10ms",
@@ -130,7 +131,7 @@ TARGETS: Mapping[str, Target] = {
         Target("http", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.http_service", _http_options, LogReader),
         Target(
             "kafka",
-            (AT_LEAST_ONCE,),
+            (AT_LEAST_ONCE, EXACTLY_ONCE),
             "asyncsink_testing.chaos.kafka_service",
             _kafka_options,
             KafkaReader,

@@ -49,6 +49,8 @@ class TopicReader:
                 "group.id": "asyncsink-testing",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
+                # Ends are told too: beyond the last record there may be markers of transactions, which nobody is given.
+                "enable.partition.eof": True,
                 "check.crcs": True,
                 # A broker that has nothing would else keep the connection for half a second.
                 "fetch.wait.max.ms": 5,
@@ -75,9 +77,13 @@ class TopicReader:
                 raise TimeoutError(f"partitions {behind} of {self._topic!r} could not be read within {_READ_S:g} s")
 
     def _take(self, message: Any) -> None:
-        if message.error() is not None:
-            from confluent_kafka import KafkaException
+        from confluent_kafka import KafkaError, KafkaException
 
-            raise KafkaException(message.error())
-        self._values[message.partition()].append(message.value())
-        self._next[message.partition()] = message.offset() + 1
+        error = message.error()
+        if error is None:
+            self._values[message.partition()].append(message.value())
+            self._next[message.partition()] = message.offset() + 1
+        elif error.code() == KafkaError._PARTITION_EOF:
+            self._next[message.partition()] = message.offset()
+        else:
+            raise KafkaException(error)
