@@ -14,17 +14,20 @@ from asyncsink.context import InitContext, Schema, WriterInitContext
 from asyncsink.errors import ConfigurationError
 from asyncsink.limits.description import RateLimit
 from asyncsink.metrics import UNREGISTERED, MetricGroup
+from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.record import KafkaRecord, KafkaRecordSerializer
+from asyncsink_kafka.transactions.committable import COMMITTABLES, KafkaTransaction
 
 if TYPE_CHECKING:
     from asyncsink.blocking_writer import BlockingSinkWriter
     from asyncsink_kafka.client import KafkaClient
     from asyncsink_kafka.converter import KafkaConverter
+    from asyncsink_kafka.transactions.committer import KafkaCommitter
     from asyncsink_kafka.writer import KafkaWriter
 
 
-class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
+class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
     """Rows to Apache Kafka: ``KafkaSink(bootstrap_servers="broker:9092", topic="orders")``.
 
     Elements are :class:`KafkaRecord`, values as bytes or strings, or rows as mappings with the columns of Spark's own
@@ -57,6 +60,7 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
         "retry.maxAttempts": "what a broker cannot take now is repeated until retry.timeout",
         "failOnTimeout": "aiokafka repeats a request that has timed out, until retry.timeout",
     }
+    committable_serializer: SimpleVersionedSerializer[KafkaTransaction] | None = COMMITTABLES
     entry_serializer: ClassVar[KafkaRecordSerializer] = KafkaRecordSerializer()
 
     options: KafkaOptions
@@ -87,6 +91,10 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
 
     def connect(self, context: InitContext, config: AsyncSinkWriterConfig) -> AbstractAsyncContextManager[KafkaClient]:
         """The client, entered and left by one task; kept per worker process by :attr:`client_key` under Spark."""
+        if context.transaction is not None:
+            from asyncsink_kafka.transactions.connecting import connect_transactionally
+
+            return connect_transactionally(self.options, config, context, self.client_key)
         from asyncsink_kafka.client import connect
 
         return connect(self.options, config)
@@ -103,6 +111,13 @@ class KafkaSink(ConfiguredSink[Any, Never, Never, Never]):
 
         found: list[int] = sizes_of(Records.of(entries)).tolist()
         return found
+
+    def create_committer(self) -> KafkaCommitter | None:
+        if not self.options.is_transactional:
+            return None
+        from asyncsink_kafka.transactions.committer import KafkaCommitter
+
+        return KafkaCommitter(self.options, self.config)
 
     def create_writer(self, context: InitContext, states: Sequence[Never] = ()) -> KafkaWriter:
         from asyncsink_kafka.writer import KafkaWriter

@@ -48,6 +48,7 @@ NAMES: Final[dict[int, str]] = {
     47: "INVALID_PRODUCER_EPOCH",
     48: "INVALID_TXN_STATE",
     49: "INVALID_PRODUCER_ID_MAPPING",
+    50: "INVALID_TRANSACTION_TIMEOUT",
     51: "CONCURRENT_TRANSACTIONS",
     53: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
     54: "SECURITY_DISABLED",
@@ -60,6 +61,7 @@ NAMES: Final[dict[int, str]] = {
     87: "INVALID_RECORD",
     89: "THROTTLING_QUOTA_EXCEEDED",
     90: "PRODUCER_FENCED",
+    105: "TRANSACTIONAL_ID_NOT_FOUND",
     120: "TRANSACTION_ABORTABLE",
 }
 
@@ -94,6 +96,8 @@ NEVER_SENT: Final = "BROKER_NOT_AVAILABLE"
 """No connection to the broker came about, so that nothing was sent."""
 CLIENT_FAILED: Final = "CLIENT_FAILED"
 """Ours, not Kafka's: the client itself broke down."""
+TRANSACTION_FAILED: Final = "TRANSACTION_FAILED"
+"""Ours, not Kafka's: the transaction cannot be committed any more."""
 CLIENT_CLOSED: Final = "CLIENT_CLOSED"
 """Ours, not Kafka's: the client was given up while the batch was under way."""
 

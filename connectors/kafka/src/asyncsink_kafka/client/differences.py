@@ -32,7 +32,8 @@ _WRITTEN: Final = "message = header.encode() + request_struct.encode()"
 # By class: what a constructor or a property of it must set or give. Looked for in the source, as no instance can be
 # made without an event loop.
 _ATTRIBUTES: Final[dict[str, tuple[str, ...]]] = {
-    "aiokafka.AIOKafkaProducer": ("self._sender =", "self._closed =", "self.client ="),
+    "aiokafka.AIOKafkaProducer": ("self._sender =", "self._closed =", "self.client =", "self._txn_manager ="),
+    "aiokafka.producer.transaction_manager.TransactionManager": ("def producer_id(", "def producer_epoch("),
     "aiokafka.producer.sender.Sender": ("def sender_task(",),
     "aiokafka.AIOKafkaClient": ("self._conns =",),
     "aiokafka.conn.AIOKafkaConnection": ("self._writer =", _WRITTEN, "self._writer.write(size + message)"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncsink.errors import RequestError
 from asyncsink.failures import ErrorTable
-from asyncsink_kafka.client.codes import CLIENT_CLOSED, CLIENT_FAILED, NEVER_SENT
+from asyncsink_kafka.client.codes import CLIENT_CLOSED, CLIENT_FAILED, NEVER_SENT, TRANSACTION_FAILED
 
 _CREDENTIALS = (
     "Check saslMechanism, saslUsername and saslPassword or what stands for them, and that the listener in "
@@ -15,7 +15,10 @@ _SEQUENCE = (
     "likewise: look into their logs; enableIdempotence=false does without."
 )
 _OLD_BROKER = "The brokers are too old: upgrade them, or set compression and enableIdempotence to what they know."
-_TRANSACTION = "The sink uses no transactions: report what the brokers' logs say of it."
+_TRANSACTION = (
+    "The transaction is not this task's any more: its timeout was over (transactionTimeout), or another process took "
+    "this one for dead. Spark repeats the task."
+)
 
 ERRORS = ErrorTable.of(
     throttled={"THROTTLING_QUOTA_EXCEEDED"},
@@ -65,8 +68,10 @@ ERRORS = ErrorTable.of(
         "SECURITY_DISABLED": "The brokers have no security configured: use a securityProtocol without SASL.",
         "SSL_AUTHENTICATION_FAILED": "Check securityProtocol, and the options sslTruststore* and sslKeystore*.",
         "TOPIC_AUTHORIZATION_FAILED": "Allow the user Write and Describe on the topic, and Create if it is to be made.",
-        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": _TRANSACTION,
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "Allow the user Write and Describe on the transactional ids that "
+        "begin with transactionalIdPrefix.",
         "TRANSACTION_ABORTABLE": _TRANSACTION,
+        TRANSACTION_FAILED: _TRANSACTION,
         "UNKNOWN_PRODUCER_ID": _SEQUENCE,
         "UNKNOWN_SERVER_ERROR": "The broker failed at it: its log says why.",
         "UNSUPPORTED_COMPRESSION_TYPE": "Set compression to one that the brokers and the topic know.",

@@ -69,3 +69,9 @@ def choose_handover(idempotent: bool) -> Handover:
             KNOWN_VERSIONS,
         )
     return PublicHandover(idempotent)
+
+
+def open_transaction(producer: Any) -> tuple[str, int, int]:
+    """Transactional id, producer id and epoch of an ``AIOKafkaProducer``, which has no public name for the latter."""
+    manager = producer._txn_manager
+    return manager.transactional_id, manager.producer_id, manager.producer_epoch

@@ -14,7 +14,7 @@ from asyncsink.errors import RequestError
 from asyncsink.failures import FailureKind
 from asyncsink_kafka.client import codes
 from asyncsink_kafka.client.errors import AGAIN_UNDER_A_NEW_EPOCH, ERRORS
-from asyncsink_kafka.client.handover import Handover, choose_handover
+from asyncsink_kafka.client.handover import Handover, choose_handover, open_transaction
 from asyncsink_kafka.client.metadata import Topics
 from asyncsink_kafka.client.producers import Producers, jitter_s
 from asyncsink_kafka.client.settings import producer_arguments
@@ -23,23 +23,37 @@ from asyncsink_kafka.client.watching import Observer, Partition, ProduceWatch, U
 if TYPE_CHECKING:
     from asyncsink_kafka.encoding import ReadyBatch
     from asyncsink_kafka.options import KafkaOptions
+    from asyncsink_kafka.transactions.committable import KafkaTransaction
+    from asyncsink_kafka.transactions.session import TransactionSession
+
+_OF_THE_PRODUCER = AGAIN_UNDER_A_NEW_EPOCH | {
+    codes.CLIENT_CLOSED,
+    codes.CLIENT_FAILED,
+    "INVALID_PRODUCER_ID_MAPPING",
+    "INVALID_TXN_STATE",
+    "TRANSACTION_ABORTABLE",
+}
 
 
 @asynccontextmanager
 async def connect(
-    options: KafkaOptions, config: AsyncSinkWriterConfig, handover: Handover | None = None
+    options: KafkaOptions,
+    config: AsyncSinkWriterConfig,
+    handover: Handover | None = None,
+    session: TransactionSession | None = None,
 ) -> AsyncIterator[KafkaClient]:
     """A client whose brokers have answered. Left with an exception it gives up what is under way.
 
     Connecting is repeated for ``config.retry.timeout_s``.
 
     :param handover: how batches are given to aiokafka; by default as quickly as the installed version allows
+    :param session: where the ids of transactions come from; None: there are none
     :raises FatalRequestError: the brokers do not let us in: credentials, certificates, missing permission
     :raises DestinationUnavailableError: no broker could be reached in that time
     """
     handover = handover or choose_handover(options.idempotent)
     arguments = await producer_arguments(options, config, compresses=handover.compresses)
-    client = KafkaClient(arguments, config.retry, handover, max_block_s=options.max_block_s)
+    client = KafkaClient(arguments, config.retry, handover, max_block_s=options.max_block_s, session=session)
     try:
         await client.open()
         yield client
@@ -58,15 +72,23 @@ class KafkaClient:
     :param arguments: those of ``AIOKafkaProducer``
     :param handover: how batches are given to aiokafka
     :param max_block_s: how long to wait for a topic that the cluster does not have yet
+    :param session: where the ids of transactions come from; None: there are none
     """
 
     def __init__(
-        self, arguments: Mapping[str, Any], retry: RetryPolicy, handover: Handover, *, max_block_s: float
+        self,
+        arguments: Mapping[str, Any],
+        retry: RetryPolicy,
+        handover: Handover,
+        *,
+        max_block_s: float,
+        session: TransactionSession | None = None,
     ) -> None:
-        self._handover, self._retry = handover, retry
+        self._handover, self._retry, self._session = handover, retry, session
+        self._records = 0
         self._watch = ProduceWatch(handover.prepared)
         self._topics = Topics(max_block_s, retry.initial_backoff_s)
-        self._producers = Producers(arguments, retry, handover, self._watch, self._topics.names, self._refuse)
+        self._producers = Producers(arguments, retry, handover, self._watch, self._topics.names, self._refuse, session)
         self._refusal: RequestError | None = None
         self._waiting: set[anyio.CancelScope] = set()
         self._closed = False
@@ -114,16 +136,47 @@ class KafkaClient:
             return await self._send((topic, partition), batch)
         raise self._given_up()
 
+    @asynccontextmanager
+    async def brokers(self) -> AsyncIterator[Any]:
+        """aiokafka's own client, for requests that are none of a producer's.
+
+        :raises RequestError: the client was given up
+        """
+        with self._until_abort():
+            async with self._producers.use() as producer:
+                yield producer.client
+                return
+        raise self._given_up()
+
+    async def prepare(self) -> KafkaTransaction | None:
+        """Leave the transaction to whoever commits it; the next batch begins another one. None if it has no record.
+
+        Nothing may be under way.
+
+        :raises DeliveryError: it is not open any more
+        """
+        assert self._session is not None
+        producer = self._producers.current
+        if producer is None or not self._records:
+            return None
+        transaction = await self._session.prepared(*open_transaction(producer), self._records)
+        self._records = 0
+        self._producers.expire()
+        return transaction
+
     async def abort(self) -> None:
         """Give everything up at once: calls under way raise CLIENT_CLOSED, connections are closed. May be repeated."""
+        producer = None if self._closed else self._producers.current
         self._closed = True
         for each in self._waiting:
             each.cancel()
         await self._producers.abort()
+        if self._session is not None and producer is not None:
+            await self._session.abort(*open_transaction(producer))
 
     async def aclose(self) -> None:
-        """Close the connections; a client that still has something under way is aborted."""
-        if self._closed or self._waiting:
+        """Close the connections; a client that still has something under way, or not prepared, is aborted."""
+        if self._closed or self._waiting or (self._session is not None and self._records):
             await self.abort()
         else:
             self._closed = True
@@ -158,6 +211,8 @@ class KafkaClient:
         renewed, failures = False, 0
         try:
             while (failure := await self._attempt(partition, batch, under_way)) is not None:
+                if self._session is not None and not _leaves_whole(failure.code, under_way):
+                    raise RequestError(codes.TRANSACTION_FAILED, str(failure)) from failure
                 if failure.code in AGAIN_UNDER_A_NEW_EPOCH and not renewed:
                     renewed = True
                     self._let_go(partition, new_epoch=True)
@@ -187,11 +242,18 @@ class KafkaClient:
                 self._let_go(partition, new_epoch=True)
                 raise
             self._handover.stored(partition, batch.count)
+            self._records += batch.count
         return None
 
     def _let_go(self, partition: Partition, *, new_epoch: bool) -> None:
-        if self._handover.given_up(partition, new_epoch=new_epoch):
+        # A transaction has one epoch; one that would need another is not gone on with.
+        if self._session is None and self._handover.given_up(partition, new_epoch=new_epoch):
             self._producers.expire()
+
+
+def _leaves_whole(code: str, under_way: UnderWay) -> bool:
+    """Whether a transaction holds, after a failure, what it held before and nothing else."""
+    return _may_mend(code) or not (code in _OF_THE_PRODUCER or under_way.may_be_stored)
 
 
 def _failure(error: KafkaError, under_way: UnderWay) -> RequestError:

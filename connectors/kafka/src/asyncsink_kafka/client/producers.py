@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from aiokafka import AIOKafkaProducer
@@ -18,6 +18,9 @@ from asyncsink_kafka.client.diagnosis import Reason, ask, reason_of
 from asyncsink_kafka.client.handover import Handover
 from asyncsink_kafka.client.watching import ProduceWatch
 from asyncsink_kafka.security import keep_authenticated
+
+if TYPE_CHECKING:
+    from asyncsink_kafka.transactions.session import TransactionSession
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +35,7 @@ class Producers:
     """The one producer that is in use, and its successor once :meth:`expire` has been called.
 
     :param arguments: those of ``AIOKafkaProducer``
+    :param session: gives each producer an id for a transaction of its own; None: there are no transactions
     :param topics: those whose metadata are kept; read when a producer has been started
     :param refused: is told when the brokers do not accept any more who we are
     """
@@ -44,8 +48,10 @@ class Producers:
         watch: ProduceWatch,
         topics: Iterable[str],
         refused: Callable[[RequestError], None],
+        session: TransactionSession | None = None,
     ) -> None:
         self._arguments, self._retry, self._topics = arguments, retry, topics
+        self._session = session
         self._tell = refused
         self._refusal: RequestError | None = None
         self._starting: anyio.CancelScope | None = None
@@ -76,6 +82,11 @@ class Producers:
             if not self._users:
                 self._idle.set()
 
+    @property
+    def current(self) -> AIOKafkaProducer | None:
+        """The one that has been started, unless its successor is to come."""
+        return None if self._expired else self._producer
+
     def expire(self) -> None:
         """Let the next use begin with a new producer."""
         self._expired = True
@@ -101,7 +112,8 @@ class Producers:
             self._idle = anyio.Event()
             await self._idle.wait()
         if self._producer is not None:
-            logger.info("The producer is renewed: the brokers' count of its records does not fit any more.")
+            if self._session is None:
+                logger.info("The producer is renewed: the brokers' count of its records does not fit any more.")
             await self.aclose()
         self._producer = await self._start()
         self._handover.renewed()
@@ -110,10 +122,13 @@ class Producers:
     async def _start(self) -> AIOKafkaProducer:
         deadline_s = anyio.current_time() + self._retry.timeout_s
         failures = 0
+        own = {} if self._session is None else await self._session.arguments()
         while True:
-            producer = AIOKafkaProducer(**self._arguments)
+            producer = AIOKafkaProducer(**self._arguments, **own)
             reasons = await self._try(producer, deadline_s)
             if not reasons:
+                if own:
+                    await producer.begin_transaction()
                 if topics := list(self._topics):
                     producer.client.set_topics(topics)
                 return producer

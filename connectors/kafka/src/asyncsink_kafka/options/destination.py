@@ -13,9 +13,11 @@ from asyncsink.options import ConnectorOptions, option
 from asyncsink_kafka.options.compression import LEVELS, broken_rule
 from asyncsink_kafka.options.partitioner_names import checked_partitioner
 from asyncsink_kafka.options.topic_names import is_topic_name
+from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX
 
 # Java's clients allow the name of a listener before the host.
 _BROKER = re.compile(r"(?:[A-Za-z0-9_]+://)?(?P<host>\[[0-9a-fA-F:.%]+\]|[^\s:/@,\[\]]+)(?::(?P<port>\d{1,5}))?")
+_PREFIX = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +66,23 @@ class DestinationOptions(ConnectorOptions):
         "of its own. Kafka's batch.size.",
         unit="bytes",
     )
-    delivery_guarantee: Literal["at-least-once", "none"] = option(
+    delivery_guarantee: Literal["at-least-once", "exactly-once", "none"] = option(
         "at-least-once",
-        doc="at-least-once fails the task while a row is not stored; none lets acks=0 lose rows.",
+        doc="at-least-once fails the task while a row is not stored; exactly-once shows the rows of a batch all at once, "
+        "by transactions, to consumers with isolation.level=read_committed; none lets acks=0 lose rows.",
         aliases=["sink.delivery-guarantee"],
+    )
+    transactional_id_prefix: str | None = option(
+        None,
+        doc="What the transactional ids of the query begin with, for permissions by prefix; with exactly-once. By "
+        "default asyncsink. A random id of the query's checkpoint follows it.",
+        aliases=["sink.transactional-id-prefix"],
+    )
+    transaction_timeout_s: float | None = option(
+        None,
+        doc="Time after which brokers abort a transaction: a batch, and a restart of the query in the midst of a "
+        "commit, must take less. By default transaction.max.timeout.ms of the brokers.",
+        unit="s",
     )
     client_id: str | None = option(None, doc="Name of this client in the logs and quotas of the brokers.")
     max_block_s: float = option(
@@ -92,6 +107,16 @@ class DestinationOptions(ConnectorOptions):
     def idempotent(self) -> bool:
         """Whether the producer is: as asked, else as Java does it, wherever acks allow."""
         return self.acks == "all" if self.enable_idempotence is None else self.enable_idempotence
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether rows are shown by a commit."""
+        return self.delivery_guarantee == "exactly-once"
+
+    @property
+    def transaction_prefix(self) -> str:
+        """What transactional ids begin with; a dash and the sink's id follow it."""
+        return self.transactional_id_prefix or DEFAULT_PREFIX
 
     @property
     def allowed(self) -> Callable[[str], bool] | None:
@@ -140,11 +165,36 @@ class DestinationOptions(ConnectorOptions):
                 "option 'acks' = '0' tells nobody whether a row is stored, which 'deliveryGuarantee' = 'at-least-once' "
                 "needs to know; leave acks out, or set deliveryGuarantee=none"
             )
+        if self.is_transactional and (self.acks != "all" or self.enable_idempotence is False):
+            given = "'enableIdempotence' = false" if self.acks == "all" else f"'acks' = {self.acks!r}"
+            raise ConfigurationError(
+                f"option 'deliveryGuarantee' = 'exactly-once' needs acks=all and idempotence, and {given}; leave one of "
+                "them out"
+            )
+        if not self.is_transactional:
+            self._check_no_transactions()
+        if self.transactional_id_prefix is not None and not _PREFIX.fullmatch(self.transactional_id_prefix):
+            raise ConfigurationError(
+                f"option 'transactionalIdPrefix' = {self.transactional_id_prefix!r} must be 1 to 200 letters, digits "
+                "and . _ -; give for example orders"
+            )
         if self.enable_idempotence and self.acks != "all":
             raise ConfigurationError(
                 f"option 'enableIdempotence' = true needs 'acks' = 'all', and it is {self.acks!r}; leave one of them "
                 "out"
             )
+
+    def _check_no_transactions(self) -> None:
+        given = {
+            "transactionalIdPrefix": self.transactional_id_prefix,
+            "transactionTimeout": self.transaction_timeout_s,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise ConfigurationError(
+                    f"option {name!r} = {value!r} is of transactions, and 'deliveryGuarantee' = "
+                    f"{self.delivery_guarantee!r} makes none; set deliveryGuarantee=exactly-once, or leave it out"
+                )
 
     def _check_compression(self) -> None:
         codec, level = self.compression, self.compression_level
@@ -166,8 +216,9 @@ class DestinationOptions(ConnectorOptions):
             ("maxBlock", self.max_block_s, "60s"),
             ("metadataMaxAge", self.metadata_max_age_s, "5min"),
             ("connectionsMaxIdle", self.connections_max_idle_s, "9min"),
+            ("transactionTimeout", self.transaction_timeout_s, "15min"),
         ):
-            if value <= 0:
+            if value is not None and value <= 0:
                 raise ConfigurationError(
                     f"option {name!r} = {value} must be larger than 0; give for example {name}={example}"
                 )

@@ -25,8 +25,7 @@ class KafkaOptions(TlsOptions, SaslOptions, DestinationOptions):
     refused: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("format", "key.format", "value.format"), _FORMAT),
         **dict.fromkeys(("key.fields", "key.fields-prefix", "value.fields-include"), _FORMAT),
-        "sink.transactional-id-prefix": "transactions are not there yet; leave it out",
-        "sink.transactional-id-naming-strategy": "transactions are not there yet; leave it out",
+        "sink.transactional-id-naming-strategy": "ids are used again, as by Flink's POOLING; leave it out",
         "sink.semantic": "use deliveryGuarantee",
         "sink.parallelism": "a task writes each partition of the DataFrame; use repartition",
         "sink.buffer-flush.max-rows": "use maxBatchSize, the records of a batch",

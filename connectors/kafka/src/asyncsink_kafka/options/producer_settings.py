@@ -77,9 +77,9 @@ _PRODUCER: Final[tuple[Setting, ...]] = (
     refused("interceptor.classes", "classes of Java cannot be loaded; change rows with Spark before they are written"),
     refused("key.serializer", _BYTES_AS_THEY_ARE),
     refused("value.serializer", _BYTES_AS_THEY_ARE),
-    refused("transactional.id", "transactions are not there yet; leave it out: idempotence needs none"),
-    refused("transaction.two.phase.commit.enable", "transactions are not there yet; leave it out", "false"),
-    without_effect("transaction.timeout.ms", "there are no transactions yet"),
+    refused("transactional.id", "each task has ids of its own; set deliveryGuarantee=exactly-once"),
+    refused("transaction.two.phase.commit.enable", "transactions need no such permission; leave it out", "false"),
+    becomes("transaction.timeout.ms", "transactionTimeout", milliseconds),
 )
 
 SETTINGS: Final[Mapping[str, Setting]] = {folded(each.name): each for each in (*_PRODUCER, *SECURITY, *FOREIGN)}

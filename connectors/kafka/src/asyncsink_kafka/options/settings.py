@@ -105,9 +105,8 @@ def level(text: str) -> str | None:
 
 
 def guarantee(text: str) -> str:
-    if folded(text.strip()) == "exactlyonce":
-        raise ValueError("'at-least-once' or 'none': exactly-once is not there yet")
-    return text
+    """Flink's names as its SQL and as its Java writes them."""
+    return {"exactlyonce": "exactly-once", "atleastonce": "at-least-once"}.get(folded(text.strip()), text)
 
 
 def partitioner(text: str) -> str | None:

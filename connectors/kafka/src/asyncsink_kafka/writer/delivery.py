@@ -29,6 +29,7 @@ from asyncsink_kafka.writer.watch import Watch
 if TYPE_CHECKING:
     from asyncsink_kafka.client import KafkaClient
     from asyncsink_kafka.sink import KafkaSink
+    from asyncsink_kafka.transactions.committable import KafkaTransaction
 
 
 class Delivery:
@@ -59,6 +60,7 @@ class Delivery:
             topics=Topics(config.retry, sink.options.max_block_s, clock),
             linger_s=config.max_time_in_buffer_s,
             batch_bytes=sink.batch_size(config),
+            transactional=context.transaction is not None,
         )
         self._lanes = Lanes(books, self._gate, self.rejections, self.feeder.resplit, self.feeder.lower_batch_bytes)
         self._watch = Watch(books, self._lanes, config, self._last_error, lambda: repr(self.statistics()))
@@ -78,7 +80,8 @@ class Delivery:
         def connect() -> Any:
             return self._sink.connect(self._init, self._config)
 
-        clients = self._init.clients
+        # A transaction has a producer for itself.
+        clients = None if self._init.transaction is not None else self._init.clients
         leased = connect() if clients is None else clients.lease(self._sink.client_key, connect)
         self._client = client = await self._stack.enter_async_context(leased)
         client.observer = self.requests
@@ -121,6 +124,15 @@ class Delivery:
             await self.rejections.flush()
         finally:
             self.feeder.hurry(-1)
+
+    async def prepare(self) -> list[KafkaTransaction]:
+        """The transaction that holds all that was flushed, if anything was.
+
+        :raises DeliveryError: it is not open any more
+        """
+        assert self._client is not None
+        transaction = await self._client.prepare()
+        return [] if transaction is None else [transaction]
 
     def statistics(self) -> WriterStatistics:
         """The counts of this moment."""

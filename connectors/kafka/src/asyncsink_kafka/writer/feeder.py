@@ -64,10 +64,12 @@ class Feeder:
         topics: Topics,
         linger_s: float,
         batch_bytes: int,
+        transactional: bool,
     ) -> None:
         self._books, self._gate, self._rejections = books, gate, rejections
         self._partitioner, self._codec, self._topic = partitioner, codec, topic
         self._topics, self._linger_s, self._batch_bytes = topics, linger_s, batch_bytes
+        self._transactional = transactional
         self.pile = Pile(books)
         self._flushes = 0
         self._is_feeding = False
@@ -152,6 +154,7 @@ class Feeder:
             max_batch_bytes=self._batch_bytes,
             max_batch_count=most,
             codec=self._codec,
+            transactional=self._transactional,
         )
 
     def _reject(self, records: Records, routed: Routed, unknown: Mapping[str, RequestError]) -> None:

@@ -24,6 +24,7 @@ from asyncsink_kafka.partitioning import make_partitioner
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.row_checks import topic_fault
+from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.delivery import Delivery
 from asyncsink_kafka.writer.intake import Intake, Part
@@ -43,7 +44,7 @@ RECORD_OVERHEAD = 100
 
 
 @final
-class KafkaWriter(SinkWriter[Any, Never, Never]):
+class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
     """Writes rows to Kafka; an async context manager that one task of an asyncio loop enters and leaves.
 
     Batching, repeating, order within a partition and idempotence are the producer's, below; options, accounting, dead
@@ -278,6 +279,18 @@ class KafkaWriter(SinkWriter[Any, Never, Never]):
             self._statistics = self._delivery.statistics()
         books.accounting.check(books.held)
         books.accounting.check_rejected(self._config.max_rejected, books.condemned)
+
+    async def prepare_commit(self, flush: bool) -> list[KafkaTransaction]:
+        """The transaction of all rows so far; those that follow have another one."""
+        await self.flush()
+        if self._init.transaction is None:
+            return []
+        try:
+            return await self._delivery.prepare()
+        except Exception as error:
+            self._books.fail(error)
+            self._books.raise_unseen()
+            raise
 
     def statistics(self) -> WriterStatistics:
         """What the writer has done; the present on its own thread, the last published picture on any other."""

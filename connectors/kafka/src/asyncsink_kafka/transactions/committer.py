@@ -1,0 +1,145 @@
+"""The second phase: transactions that tasks have prepared are committed, and those of dead attempts aborted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+from asyncsink.committer import Committer
+from asyncsink.config import AsyncSinkWriterConfig
+from asyncsink.errors import CommitError, ConfigurationError, DestinationUnavailableError, LostCommittablesError
+from asyncsink.transactions import Transaction
+from asyncsink_kafka.transactions.committable import KafkaTransaction
+from asyncsink_kafka.transactions.coordinators import TransactionCoordinators, each_of
+from asyncsink_kafka.transactions.connecting import coordinators_of
+from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX, TransactionalId, is_over, sink_name
+from asyncsink_kafka.transactions.outcome import Outcome, committed
+from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS, is_open
+
+if TYPE_CHECKING:
+    from asyncsink_kafka.options import KafkaOptions
+
+LEAST_LEFT: Final = 0.1
+"""Share of the timeout that has to be left when a batch is decided: for the commit, and for a driver that dies in it."""
+
+
+class KafkaCommitter(Committer[KafkaTransaction]):
+    """Ends transactions by requests of its own: whoever has begun them may be dead."""
+
+    def __init__(self, options: KafkaOptions, config: AsyncSinkWriterConfig) -> None:
+        self._options, self._config = options, config
+        self._stack = AsyncExitStack()
+        self._found: TransactionCoordinators | None = None
+
+    async def check(self, committables: Sequence[KafkaTransaction]) -> None:
+        """See that all are open, and will be for a while.
+
+        :raises CommitError: one is not
+        """
+        if not committables:
+            return
+        coordinators = await self._coordinators()
+        found = await coordinators.describe([each.transactional_id for each in committables])
+        now_ms = time.time() * 1000
+        for each in committables:
+            state = found.get(each.transactional_id)
+            if not is_open(state, each.producer_id, each.producer_epoch):
+                raise CommitError(
+                    f"the transaction {each.transactional_id!r} was ended before the batch was decided; nothing of the "
+                    "batch is committed, and Spark writes it again. If this comes again and again, make batches "
+                    "smaller or transactionTimeout longer, and see that no other query has the same checkpoint"
+                )
+            # The clocks of brokers and driver may differ: what is not plausible is no reason to refuse.
+            left_ms = each.started_ms + each.timeout_ms - now_ms
+            if left_ms < LEAST_LEFT * each.timeout_ms:
+                raise CommitError(
+                    f"of the {each.timeout_ms / 1000:g} s (transactionTimeout) of the transaction "
+                    f"{each.transactional_id!r} {max(left_ms, 0) / 1000:.1f} s are left, which is too little to commit "
+                    "it safely; nothing of the batch is committed, and Spark writes it again. Make batches smaller, or "
+                    "transactionTimeout and the brokers' transaction.max.timeout.ms longer"
+                )
+
+    async def commit(self, committables: Sequence[KafkaTransaction]) -> list[KafkaTransaction]:
+        """Commit all; returns those whose coordinator does not answer.
+
+        :raises LostCommittablesError: the brokers have aborted some, or cannot tell any more what became of them
+        """
+        if not committables:
+            return []
+        coordinators = await self._coordinators()
+        again: list[KafkaTransaction] = []
+        lost: list[tuple[KafkaTransaction, Outcome, str]] = []
+
+        async def one(each: KafkaTransaction) -> None:
+            try:
+                outcome, said = await committed(coordinators, each)
+            except DestinationUnavailableError:
+                again.append(each)
+            else:
+                if outcome is not Outcome.COMMITTED:
+                    lost.append((each, outcome, said))
+
+        await each_of(one, committables)
+        if lost:
+            unknown = [each for each, outcome, _ in lost if outcome is Outcome.UNKNOWN]
+            transaction, outcome, said = lost[0]
+            raise LostCommittablesError(
+                f"{transaction.transactional_id!r} is {outcome.value}: {said}",
+                [each for each, _, _ in lost],
+                again,
+                may_be_committed=bool(unknown),
+            )
+        return again
+
+    async def abort(self, committables: Sequence[KafkaTransaction]) -> None:
+        if committables:
+            coordinators = await self._coordinators()
+            await each_of(
+                lambda each: coordinators.end(
+                    each.transactional_id, each.producer_id, each.producer_epoch, commit=False
+                ),
+                committables,
+            )
+
+    async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
+        prefix = self._options.transaction_prefix
+        coordinators = await self._coordinators()
+        found = await coordinators.open_with(f"{prefix}-")
+        await each_of(
+            lambda each: coordinators.fence(each, self._fencing_ms),
+            [each for each in found if is_over(each, prefix, transaction)],
+        )
+        if prefix != DEFAULT_PREFIX:
+            self._check_alone([each for each in found if _is_of_another(each, prefix, transaction)])
+
+    async def aclose(self) -> None:
+        self._found = None
+        await self._stack.aclose()
+
+    @property
+    def _fencing_ms(self) -> int:
+        """Nothing is ever written under this timeout, so that any will do that the brokers take."""
+        timeout_s = self._options.transaction_timeout_s
+        return min(60_000, USUAL_MAXIMUM_MS if timeout_s is None else round(timeout_s * 1000))
+
+    async def _coordinators(self) -> TransactionCoordinators:
+        if self._found is None:
+            self._found = await self._stack.enter_async_context(coordinators_of(self._options, self._config))
+        return self._found
+
+    def _check_alone(self, others: list[str]) -> None:
+        if others:
+            raise ConfigurationError(
+                f"option 'transactionalIdPrefix' = {self._options.transaction_prefix!r} is in use by another query, "
+                f"which has the transaction {others[0]!r} open; give each query a prefix of its own, or leave it out. "
+                "If that query is dead and its checkpoint gone, its transactions end after their timeout"
+            )
+
+
+def _is_of_another(text: str, prefix: str, transaction: Transaction) -> bool:
+    found = TransactionalId.parsed(text)
+    if found is None or found.sink == sink_name(prefix, transaction):
+        return False
+    return found.sink.rpartition("-")[0] == prefix

@@ -1,0 +1,221 @@
+"""Requests to the brokers that keep transactions: begin anew, end, describe, list."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+from aiokafka.client import ConnectionGroup, CoordinationType
+from aiokafka.errors import IncompatibleBrokerVersion, KafkaError
+from aiokafka.protocol.admin import DescribeConfigsRequest
+from aiokafka.protocol.transaction import EndTxnRequest, InitProducerIdRequest
+
+from asyncsink.config import RetryPolicy
+from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
+from asyncsink_kafka.client import codes
+from asyncsink_kafka.client.producers import jitter_s
+from asyncsink_kafka.transactions.wire import DescribeTransactionsRequest, ListTransactionsRequest
+
+if TYPE_CHECKING:
+    from asyncsink_kafka.client import KafkaClient
+
+T = TypeVar("T")
+
+OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+"""States in which a transaction holds up those who read what is committed."""
+
+_BROKER: Final = 4
+_MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
+_NOT_FOUND: Final = "TRANSACTIONAL_ID_NOT_FOUND"
+_ELSEWHERE: Final = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", codes.NEVER_SENT})
+_AGAIN: Final = _ELSEWHERE | {
+    "CONCURRENT_TRANSACTIONS",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "NETWORK_EXCEPTION",
+    "REQUEST_TIMED_OUT",
+}
+_AT_ONCE: Final = 32
+"""Requests that are under way at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """How a transaction stands.
+
+    :param state: Kafka's name of it
+    :param timeout_ms: after which the brokers abort it
+    :param started_ms: when it was begun, since the epoch; -1 if none is open
+    """
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    started_ms: int
+    partitions: tuple[tuple[str, int], ...] = ()
+
+
+class TransactionCoordinators:
+    """All coordinators of one cluster. What cannot be answered now is asked again until ``retry.timeout`` is over.
+
+    Every call raises :class:`~asyncsink.DestinationUnavailableError` when that time is over, and
+    :class:`~asyncsink.FatalRequestError` where the brokers do not allow it.
+    """
+
+    def __init__(self, client: KafkaClient, retry: RetryPolicy) -> None:
+        self._client, self._retry = client, retry
+        self._nodes: dict[str, int] = {}
+
+    async def end(self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool) -> str:
+        """Commit or abort a transaction; Kafka's name of what came of it, ``NONE`` for success."""
+        request = EndTxnRequest(transactional_id, producer_id, producer_epoch, commit)
+        answer = await self._ask(transactional_id, request)
+        return codes.name_of(answer.error_code)
+
+    async def fence(self, transactional_id: str, timeout_ms: int) -> None:
+        """Abort what is open under an id, and shut its producer out."""
+        request = InitProducerIdRequest(transactional_id, timeout_ms)
+        code = codes.name_of((await self._ask(transactional_id, request)).error_code)
+        if code != "NONE":
+            raise RequestError(code, f"the transactional id {transactional_id!r} could not be taken over.")
+
+    async def largest_timeout_ms(self) -> int | None:
+        """The brokers' ``transaction.max.timeout.ms``; None if they do not tell this user."""
+
+        async def asked(client: Any) -> int | None:
+            node = client.get_random_node()
+            request = DescribeConfigsRequest([(_BROKER, str(node), [_MAX_TIMEOUT])])
+            answer = await self._sent(client, node, request)
+            code, *_, entries = answer.resources[0]
+            self._raise_again(codes.name_of(code))
+            return next((int(entry[1]) for entry in entries if entry[0] == _MAX_TIMEOUT), None)
+
+        return await self._patiently("ask for transaction.max.timeout.ms", asked)
+
+    async def describe(self, transactional_ids: Sequence[str]) -> dict[str, Described]:
+        """How transactions stand, by their ids; those that the cluster does not know are left out."""
+        found = await each_of(self._described, transactional_ids)
+        return {each.transactional_id: each for each in found if each is not None}
+
+    async def open_with(self, prefix: str) -> list[str]:
+        """Ids that begin with `prefix`, of transactions that are open."""
+
+        async def listed(client: Any) -> list[str]:
+            nodes = [each.nodeId for each in client.cluster.brokers()]
+            answers = await each_of(lambda node: self._sent(client, node, ListTransactionsRequest(OPEN)), nodes)
+            for answer in answers:
+                self._raise_again(codes.name_of(answer.error_code))
+            return [
+                state[0] for answer in answers for state in answer.transaction_states if state[0].startswith(prefix)
+            ]
+
+        return sorted(await self._patiently("list the transactions", listed))
+
+    async def _described(self, transactional_id: str) -> Described | None:
+        answer = await self._ask(
+            transactional_id,
+            DescribeTransactionsRequest([transactional_id]),
+            lambda answer: answer.transaction_states[0][0],
+        )
+        code, _, state, timeout_ms, started_ms, producer_id, epoch, topics, _ = answer.transaction_states[0]
+        name = codes.name_of(code)
+        if name == _NOT_FOUND:
+            return None
+        if name != "NONE":
+            raise RequestError(name, f"the transactional id {transactional_id!r} could not be described.")
+        partitions = tuple((topic, number) for topic, numbers, _ in topics for number in numbers)
+        return Described(transactional_id, state, producer_id, epoch, timeout_ms, started_ms, partitions)
+
+    async def _ask(
+        self, transactional_id: str, request: Any, code_of: Callable[[Any], int] = lambda answer: answer.error_code
+    ) -> Any:
+        """The answer of the coordinator of an id, once it is one."""
+
+        async def asked(client: Any) -> Any:
+            node = self._nodes.get(transactional_id)
+            if node is None:
+                node = self._nodes[transactional_id] = await self._found(client, transactional_id)
+            try:
+                answer = await self._sent(client, node, request)
+                self._raise_again(codes.name_of(code_of(answer)))
+            except RequestError as error:
+                if error.code in _ELSEWHERE:
+                    self._nodes.pop(transactional_id, None)
+                raise
+            return answer
+
+        return await self._patiently(f"reach the coordinator of the transactional id {transactional_id!r}", asked)
+
+    async def _found(self, client: Any, transactional_id: str) -> int:
+        try:
+            node: int = await client.coordinator_lookup(CoordinationType.TRANSACTION, transactional_id)
+        except KafkaError as error:
+            code = codes.name_of_exception(error)
+            self._raise_again(code)
+            raise RequestError(code, str(error)) from error
+        return node
+
+    @staticmethod
+    def _raise_again(code: str) -> None:
+        """Raise what another try may mend, or what nobody here can."""
+        if code in _AGAIN:
+            raise RequestError(code, "")
+        if code == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+            raise FatalRequestError(
+                "the brokers do not let this user work with its transactional ids (deliveryGuarantee=exactly-once); "
+                "allow it Write and Describe on the transactional ids that begin with transactionalIdPrefix"
+            )
+
+    @staticmethod
+    async def _sent(client: Any, node: int, request: Any) -> Any:
+        try:
+            return await client.send(node, request, group=ConnectionGroup.COORDINATION)
+        except IncompatibleBrokerVersion as error:
+            raise FatalRequestError(
+                "the brokers cannot tell of transactions (KIP-664), which deliveryGuarantee=exactly-once needs; "
+                "upgrade them to Kafka 3.0 or newer, or set deliveryGuarantee=at-least-once"
+            ) from error
+        except KafkaError as error:
+            raise RequestError(codes.name_of_exception(error), str(error)) from error
+
+    async def _patiently(self, what: str, call: Callable[[Any], Awaitable[T]]) -> T:
+        deadline_s = anyio.current_time() + self._retry.timeout_s
+        failures = 0
+        while True:
+            try:
+                async with self._client.brokers() as client:
+                    return await call(client)
+            except RequestError as error:
+                failure = error
+            if failure.code not in _AGAIN:
+                raise failure
+            wait_s = jitter_s(self._retry, failures)
+            if anyio.current_time() + wait_s >= deadline_s:
+                raise DestinationUnavailableError(
+                    f"Kafka: could not {what} within retry.timeout = {self._retry.timeout_s:g} s: {failure}"
+                ) from failure
+            await anyio.sleep(wait_s)
+            failures += 1
+
+
+async def each_of(call: Callable[[Any], Awaitable[T]], values: Sequence[Any]) -> list[T]:
+    """The results for all values, in their order, some at the same time; the first error ends all."""
+    limit, results, failures = anyio.CapacityLimiter(_AT_ONCE), dict[int, T](), list[Exception]()
+
+    async def one(at: int, value: Any) -> None:
+        async with limit:
+            try:
+                results[at] = await call(value)
+            except Exception as error:
+                failures.append(error)
+                group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for at, value in enumerate(values):
+            group.start_soon(one, at, value)
+    if failures:
+        raise failures[0]
+    return [results[at] for at in range(len(values))]
