@@ -1,0 +1,74 @@
+"""Transactions that a producer of aiokafka's own leaves open, and what a consumer that is not ours sees of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import anyio
+from aiokafka import AIOKafkaProducer
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from asyncsink_kafka.transactions.committable import KafkaTransaction
+from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
+
+
+async def prepared(
+    coordinators: TransactionCoordinators,
+    bootstrap: str,
+    topic: str,
+    transactional_id: str,
+    values: Sequence[str],
+    timeout_ms: int = 60_000,
+) -> KafkaTransaction:
+    """A transaction with these records, stored and not ended, whose producer is gone."""
+    producer = AIOKafkaProducer(
+        bootstrap_servers=bootstrap, transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
+    )
+    await producer.start()
+    await producer.begin_transaction()
+    for value in values:
+        await producer.send(topic, value.encode())
+    await producer.flush()
+    manager = producer._txn_manager
+    await producer.stop()
+    found = (await coordinators.describe([transactional_id]))[transactional_id]
+    return KafkaTransaction(
+        transactional_id, manager.producer_id, manager.producer_epoch, found.started_ms, timeout_ms, len(values)
+    )
+
+
+async def until_ended(coordinators: TransactionCoordinators, transactional_id: str) -> None:
+    """Return when the brokers have aborted it."""
+    while (await coordinators.describe([transactional_id]))[transactional_id].state != "CompleteAbort":
+        await anyio.sleep(0.05)
+
+
+def committed_in(bootstrap: str, topic: str, partitions: int = 3, timeout_s: float = 20.0) -> list[str]:
+    """What one who reads what is committed finds, up to the end or to the first open transaction, sorted."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "tests",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 10,
+        }
+    )
+    found: list[str] = []
+    ended: set[int] = set()
+    deadline_s = time.monotonic() + timeout_s
+    try:
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
+        while len(ended) < partitions:
+            assert time.monotonic() < deadline_s, f"only {ended} of {partitions} partitions could be read"
+            if (message := consumer.poll(1.0)) is None:
+                continue
+            if message.error() is None:
+                found.append(message.value().decode())
+            else:
+                assert message.error().code() == KafkaError._PARTITION_EOF, str(message.error())
+                ended.add(message.partition())
+    finally:
+        consumer.close()
+    return sorted(found)
