@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 import anyio
 from aiokafka import AIOKafkaProducer
@@ -11,6 +12,9 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
+
+_SOON_S: Final = 60.0
+_POLL_S: Final = 0.05
 
 
 async def prepared(
@@ -38,10 +42,22 @@ async def prepared(
     )
 
 
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Look again and again: brokers tell nobody what they have done."""
+    with anyio.fail_after(_SOON_S):
+        while True:
+            if await holds():
+                return
+            await anyio.sleep(_POLL_S)
+
+
 async def until_ended(coordinators: TransactionCoordinators, transactional_id: str) -> None:
     """Return when the brokers have aborted it."""
-    while (await coordinators.describe([transactional_id]))[transactional_id].state != "CompleteAbort":
-        await anyio.sleep(0.05)
+
+    async def is_aborted() -> bool:
+        return (await coordinators.describe([transactional_id]))[transactional_id].state == "CompleteAbort"
+
+    await until(is_aborted)
 
 
 def committed_in(bootstrap: str, topic: str, partitions: int = 3, timeout_s: float = 20.0) -> list[str]:

@@ -22,7 +22,7 @@ from asyncsink_testing.kafka import KafkaBroker
 from asyncsink_testing.killing import Killed, Points, WatchedStore
 
 from .conftest import CONFIG
-from .preparing import committed_in
+from .preparing import committed_in, until
 
 pytestmark = [pytest.mark.kafka_service, pytest.mark.timeout(300)]
 
@@ -62,8 +62,11 @@ class Trial:
 
     async def ended(self) -> None:
         """Return when the brokers have ended all that was prepared."""
-        while await self._open():
-            await anyio.sleep(0.05)
+
+        async def are_ended() -> bool:
+            return not await self._open()
+
+        await until(are_ended)
 
     async def _open(self) -> list[str]:
         async with coordinators_of(self.sink.options, CONFIG) as coordinators:

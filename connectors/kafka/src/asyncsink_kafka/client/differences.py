@@ -33,7 +33,12 @@ _WRITTEN: Final = "message = header.encode() + request_struct.encode()"
 # made without an event loop.
 _ATTRIBUTES: Final[dict[str, tuple[str, ...]]] = {
     "aiokafka.AIOKafkaProducer": ("self._sender =", "self._closed =", "self.client =", "self._txn_manager ="),
-    "aiokafka.producer.transaction_manager.TransactionManager": ("def producer_id(", "def producer_epoch("),
+    "aiokafka.producer.transaction_manager.TransactionManager": (
+        "def producer_id(",
+        "def producer_epoch(",
+        "def is_empty_transaction(",
+        "def wait_for_transaction_end(",
+    ),
     "aiokafka.producer.sender.Sender": ("def sender_task(",),
     "aiokafka.AIOKafkaClient": ("self._conns =",),
     "aiokafka.conn.AIOKafkaConnection": ("self._writer =", _WRITTEN, "self._writer.write(size + message)"),

@@ -16,8 +16,9 @@ _SEQUENCE = (
 )
 _OLD_BROKER = "The brokers are too old: upgrade them, or set compression and enableIdempotence to what they know."
 _TRANSACTION = (
-    "The transaction is not this task's any more: its timeout was over (transactionTimeout), or another process took "
-    "this one for dead. Spark repeats the task."
+    "Nothing of the transaction will be seen, and Spark repeats the task. Where it comes again and again because a "
+    "producer is fenced, make batches smaller or transactionTimeout longer, and see that no other query has the same "
+    "checkpoint."
 )
 
 ERRORS = ErrorTable.of(

@@ -75,3 +75,17 @@ def open_transaction(producer: Any) -> tuple[str, int, int]:
     """Transactional id, producer id and epoch of an ``AIOKafkaProducer``, which has no public name for the latter."""
     manager = producer._txn_manager
     return manager.transactional_id, manager.producer_id, manager.producer_epoch
+
+
+def has_partitions(producer: Any) -> bool:
+    """Whether the brokers have heard of its transaction, which then stays open until somebody ends it."""
+    return not producer._txn_manager.is_empty_transaction()
+
+
+def transaction_error(producer: Any) -> BaseException | None:
+    """Why it has given up its transaction; None while it has not.
+
+    Of all batches that then fail only one is told, and not always the first.
+    """
+    end = producer._txn_manager.wait_for_transaction_end()
+    return end.exception() if end is not None and end.done() else None

@@ -7,14 +7,20 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from asyncsink.config import AsyncSinkWriterConfig, RetryPolicy
 from asyncsink.errors import RequestError
 from asyncsink.failures import FailureKind
 from asyncsink_kafka.client import codes
 from asyncsink_kafka.client.errors import AGAIN_UNDER_A_NEW_EPOCH, ERRORS
-from asyncsink_kafka.client.handover import Handover, choose_handover, open_transaction
+from asyncsink_kafka.client.handover import (
+    Handover,
+    choose_handover,
+    has_partitions,
+    open_transaction,
+    transaction_error,
+)
 from asyncsink_kafka.client.metadata import Topics
 from asyncsink_kafka.client.producers import Producers, jitter_s
 from asyncsink_kafka.client.settings import producer_arguments
@@ -33,6 +39,7 @@ _OF_THE_PRODUCER = AGAIN_UNDER_A_NEW_EPOCH | {
     "INVALID_TXN_STATE",
     "TRANSACTION_ABORTABLE",
 }
+_PERMISSIONS = {"TOPIC_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}
 
 
 @asynccontextmanager
@@ -176,11 +183,17 @@ class KafkaClient:
 
     async def aclose(self) -> None:
         """Close the connections; a client that still has something under way, or not prepared, is aborted."""
-        if self._closed or self._waiting or (self._session is not None and self._records):
+        if self._closed or self._waiting or self._leaves_a_transaction:
             await self.abort()
         else:
             self._closed = True
             await self._producers.aclose()
+
+    @property
+    def _leaves_a_transaction(self) -> bool:
+        """Whether one is open that nobody will commit; without a record too, where the brokers have refused all."""
+        producer = None if self._session is None else self._producers.current
+        return producer is not None and has_partitions(producer)
 
     @contextmanager
     def _until_abort(self) -> Iterator[None]:
@@ -211,7 +224,7 @@ class KafkaClient:
         renewed, failures = False, 0
         try:
             while (failure := await self._attempt(partition, batch, under_way)) is not None:
-                if self._session is not None and not _leaves_whole(failure.code, under_way):
+                if self._session is not None and not _says_enough(failure.code, under_way):
                     raise RequestError(codes.TRANSACTION_FAILED, str(failure)) from failure
                 if failure.code in AGAIN_UNDER_A_NEW_EPOCH and not renewed:
                     renewed = True
@@ -236,6 +249,8 @@ class KafkaClient:
                 builder = self._handover.builder(producer, partition, batch)
                 await (await producer.send_batch(builder, topic, partition=number))
             except KafkaError as error:
+                if self._session is not None and (reason := transaction_error(producer)) is not None:
+                    return _given_up_with(reason)
                 return _failure(error, under_way)
             except BaseException:
                 # It may yet arrive, or not.
@@ -251,9 +266,19 @@ class KafkaClient:
             self._producers.expire()
 
 
-def _leaves_whole(code: str, under_way: UnderWay) -> bool:
-    """Whether a transaction holds, after a failure, what it held before and nothing else."""
-    return _may_mend(code) or not (code in _OF_THE_PRODUCER or under_way.may_be_stored)
+def _says_enough(code: str, under_way: UnderWay) -> bool:
+    """Whether a transaction holds, after a failure, what it held before and nothing else; or cannot be made at all."""
+    return code in _PERMISSIONS or _may_mend(code) or not (code in _OF_THE_PRODUCER or under_way.may_be_stored)
+
+
+def _given_up_with(reason: BaseException) -> RequestError:
+    """What a batch fails with whose transaction was given up, perhaps for another batch."""
+    code, told = codes.name_of_exception(reason), str(reason.__cause__ or reason)
+    if isinstance(reason, TopicAuthorizationFailedError):
+        told = f"the topic {', '.join(map(repr, sorted(reason.args[0])))}"
+    failure = RequestError(code if code in _PERMISSIONS else codes.TRANSACTION_FAILED, told)
+    failure.__cause__ = reason
+    return failure
 
 
 def _failure(error: KafkaError, under_way: UnderWay) -> RequestError:

@@ -68,8 +68,8 @@ class DestinationOptions(ConnectorOptions):
     )
     delivery_guarantee: Literal["at-least-once", "exactly-once", "none"] = option(
         "at-least-once",
-        doc="at-least-once fails the task while a row is not stored; exactly-once shows the rows of a batch all at once, "
-        "by transactions, to consumers with isolation.level=read_committed; none lets acks=0 lose rows.",
+        doc="at-least-once fails the task while a row is not stored; exactly-once shows the rows of a batch all at "
+        "once, by transactions, to consumers with isolation.level=read_committed; none lets acks=0 lose rows.",
         aliases=["sink.delivery-guarantee"],
     )
     transactional_id_prefix: str | None = option(
@@ -168,8 +168,8 @@ class DestinationOptions(ConnectorOptions):
         if self.is_transactional and (self.acks != "all" or self.enable_idempotence is False):
             given = "'enableIdempotence' = false" if self.acks == "all" else f"'acks' = {self.acks!r}"
             raise ConfigurationError(
-                f"option 'deliveryGuarantee' = 'exactly-once' needs acks=all and idempotence, and {given}; leave one of "
-                "them out"
+                f"option 'deliveryGuarantee' = 'exactly-once' needs acks=all and idempotence, and {given}; leave one "
+                "of them out"
             )
         if not self.is_transactional:
             self._check_no_transactions()

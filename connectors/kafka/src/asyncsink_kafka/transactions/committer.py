@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -12,8 +13,8 @@ from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.errors import CommitError, ConfigurationError, DestinationUnavailableError, LostCommittablesError
 from asyncsink.transactions import Transaction
 from asyncsink_kafka.transactions.committable import KafkaTransaction
-from asyncsink_kafka.transactions.coordinators import TransactionCoordinators, each_of
 from asyncsink_kafka.transactions.connecting import coordinators_of
+from asyncsink_kafka.transactions.coordinators import TransactionCoordinators, each_of
 from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX, TransactionalId, is_over, sink_name
 from asyncsink_kafka.transactions.outcome import Outcome, committed
 from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS, is_open
@@ -21,8 +22,16 @@ from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS, is_open
 if TYPE_CHECKING:
     from asyncsink_kafka.options import KafkaOptions
 
+logger = logging.getLogger(__name__)
+
 LEAST_LEFT: Final = 0.1
-"""Share of the timeout that has to be left when a batch is decided: for the commit, and for a driver that dies in it."""
+"""Share of the timeout that has to be left when a batch is decided: for the commit, and if the driver dies in it."""
+
+_PROBE: Final = "permissions"
+"""With the prefix before it an id that nobody uses."""
+
+_FIT: Final[set[KafkaOptions]] = set()
+"""What this process knows to be in order: Spark's planner lives through many micro-batches."""
 
 
 class KafkaCommitter(Committer[KafkaTransaction]):
@@ -32,6 +41,21 @@ class KafkaCommitter(Committer[KafkaTransaction]):
         self._options, self._config = options, config
         self._stack = AsyncExitStack()
         self._found: TransactionCoordinators | None = None
+
+    async def check_destination(self) -> None:
+        """See that the brokers tell of transactions, and let this user make them; once in a process.
+
+        :raises FatalRequestError: they do not
+        :raises DestinationUnavailableError: they do not answer within ``retry.timeout``
+        """
+        if self._options in _FIT:
+            return
+        coordinators = await self._coordinators()
+        await coordinators.open_with(f"{self._options.transaction_prefix}-")
+        probe = f"{self._options.transaction_prefix}-{_PROBE}"
+        await coordinators.describe([probe])
+        await coordinators.check_permissions(probe, self._options.topic)
+        _FIT.add(self._options)
 
     async def check(self, committables: Sequence[KafkaTransaction]) -> None:
         """See that all are open, and will be for a while.
@@ -68,7 +92,11 @@ class KafkaCommitter(Committer[KafkaTransaction]):
         """
         if not committables:
             return []
-        coordinators = await self._coordinators()
+        try:
+            coordinators = await self._coordinators()
+        except DestinationUnavailableError as error:
+            logger.warning("no transaction can be committed yet: %s", error)
+            return list(committables)
         again: list[KafkaTransaction] = []
         lost: list[tuple[KafkaTransaction, Outcome, str]] = []
 

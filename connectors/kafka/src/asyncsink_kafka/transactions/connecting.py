@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -47,16 +47,16 @@ async def connect_transactionally(
     assert context.transaction is not None
     if found := differences():
         raise ConfigurationError(
-            f"option 'deliveryGuarantee' = 'exactly-once' needs aiokafka{KNOWN_VERSIONS}, and the installed one differs "
-            f"({'; '.join(found)}); install that, or set deliveryGuarantee=at-least-once"
+            f"option 'deliveryGuarantee' = 'exactly-once' needs aiokafka{KNOWN_VERSIONS}, and the installed one "
+            f"differs ({'; '.join(found)}); install that, or set deliveryGuarantee=at-least-once"
         )
 
-    def others() -> AsyncIterator[TransactionCoordinators]:
-        return coordinators_of(options, config)  # type: ignore[return-value]
+    def others() -> AbstractAsyncContextManager[TransactionCoordinators]:
+        return coordinators_of(options, config)
 
     clients = context.clients
-    leased = others() if clients is None else clients.lease(f"{client_key}/coordinators", others)  # type: ignore[arg-type]
-    async with leased as coordinators:  # type: ignore[attr-defined]
+    leased = others() if clients is None else clients.lease(f"{client_key}/coordinators", others)
+    async with leased as coordinators:
         session = TransactionSession(
             coordinators,
             options.transaction_prefix,

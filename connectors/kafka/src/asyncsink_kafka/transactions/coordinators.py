@@ -10,11 +10,12 @@ import anyio
 from aiokafka.client import ConnectionGroup, CoordinationType
 from aiokafka.errors import IncompatibleBrokerVersion, KafkaError
 from aiokafka.protocol.admin import DescribeConfigsRequest
-from aiokafka.protocol.transaction import EndTxnRequest, InitProducerIdRequest
+from aiokafka.protocol.transaction import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
 
 from asyncsink.config import RetryPolicy
 from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
 from asyncsink_kafka.client import codes
+from asyncsink_kafka.client.errors import ERRORS
 from asyncsink_kafka.client.producers import jitter_s
 from asyncsink_kafka.transactions.wire import DescribeTransactionsRequest, ListTransactionsRequest
 
@@ -28,6 +29,8 @@ OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 
 _BROKER: Final = 4
 _MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
+_NOT_THE_ID: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+_NOT_THE_TOPIC: Final = "TOPIC_AUTHORIZATION_FAILED"
 _NOT_FOUND: Final = "TRANSACTIONAL_ID_NOT_FOUND"
 _ELSEWHERE: Final = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", codes.NEVER_SENT})
 _AGAIN: Final = _ELSEWHERE | {
@@ -36,6 +39,8 @@ _AGAIN: Final = _ELSEWHERE | {
     "NETWORK_EXCEPTION",
     "REQUEST_TIMED_OUT",
 }
+_NOBODY: Final = 0
+"""Producer id and epoch of a request that has nothing to change."""
 _AT_ONCE: Final = 32
 """Requests that are under way at the same time."""
 
@@ -81,6 +86,20 @@ class TransactionCoordinators:
         code = codes.name_of((await self._ask(transactional_id, request)).error_code)
         if code != "NONE":
             raise RequestError(code, f"the transactional id {transactional_id!r} could not be taken over.")
+
+    async def check_permissions(self, transactional_id: str, topic: str | None) -> None:
+        """Ask for what the brokers have to refuse, in the end, but only after they have looked at permissions.
+
+        :param transactional_id: one that nobody uses
+        :param topic: one that is to be written to; None: it is not known yet
+        :raises FatalRequestError: one is missing
+        """
+        await self.end(transactional_id, _NOBODY, _NOBODY, commit=False)
+        if topic is None:
+            return
+        request = AddPartitionsToTxnRequest(transactional_id, _NOBODY, _NOBODY, [(topic, [0])])
+        if codes.name_of(_code_of_one(await self._ask(transactional_id, request, _code_of_one))) == _NOT_THE_TOPIC:
+            raise FatalRequestError(f"{_NOT_THE_TOPIC}: the topic {topic!r}. {ERRORS.remedy(_NOT_THE_TOPIC)}")
 
     async def largest_timeout_ms(self) -> int | None:
         """The brokers' ``transaction.max.timeout.ms``; None if they do not tell this user."""
@@ -140,7 +159,7 @@ class TransactionCoordinators:
                 node = self._nodes[transactional_id] = await self._found(client, transactional_id)
             try:
                 answer = await self._sent(client, node, request)
-                self._raise_again(codes.name_of(code_of(answer)))
+                self._raise_again(codes.name_of(code_of(answer)), transactional_id)
             except RequestError as error:
                 if error.code in _ELSEWHERE:
                     self._nodes.pop(transactional_id, None)
@@ -154,20 +173,17 @@ class TransactionCoordinators:
             node: int = await client.coordinator_lookup(CoordinationType.TRANSACTION, transactional_id)
         except KafkaError as error:
             code = codes.name_of_exception(error)
-            self._raise_again(code)
+            self._raise_again(code, transactional_id)
             raise RequestError(code, str(error)) from error
         return node
 
     @staticmethod
-    def _raise_again(code: str) -> None:
+    def _raise_again(code: str, transactional_id: str | None = None) -> None:
         """Raise what another try may mend, or what nobody here can."""
         if code in _AGAIN:
             raise RequestError(code, "")
-        if code == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
-            raise FatalRequestError(
-                "the brokers do not let this user work with its transactional ids (deliveryGuarantee=exactly-once); "
-                "allow it Write and Describe on the transactional ids that begin with transactionalIdPrefix"
-            )
+        if code == _NOT_THE_ID:
+            raise FatalRequestError(f"{code}: the transactional id {transactional_id!r}. {ERRORS.remedy(code)}")
 
     @staticmethod
     async def _sent(client: Any, node: int, request: Any) -> Any:
@@ -199,6 +215,12 @@ class TransactionCoordinators:
                 ) from failure
             await anyio.sleep(wait_s)
             failures += 1
+
+
+def _code_of_one(answer: Any) -> int:
+    """Of the only partition in the answer to an AddPartitionsToTxn."""
+    ((_, ((_, code),)),) = answer.errors
+    return int(code)
 
 
 async def each_of(call: Callable[[Any], Awaitable[T]], values: Sequence[Any]) -> list[T]:

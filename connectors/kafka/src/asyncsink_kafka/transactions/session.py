@@ -1,4 +1,4 @@
-"""The transactions of one writer, one after the other: under which id, with which timeout, and how they are prepared."""
+"""The transactions of one writer, one after the other: under which id, with which timeout, how they are prepared."""
 
 from __future__ import annotations
 

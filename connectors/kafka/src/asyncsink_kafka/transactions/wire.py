@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import CompactArray, CompactString, Int16, Int32, Int64, Schema, TaggedFields
@@ -11,7 +11,7 @@ from aiokafka.protocol.types import CompactArray, CompactString, Int16, Int32, I
 _TEXT = CompactString("utf-8")
 
 
-class DescribeTransactionsResponse_v0(Response):  # type: ignore[misc]  # aiokafka is untyped for us
+class DescribeTransactionsResponseV0(Response):  # type: ignore[misc]  # aiokafka is untyped for us
     API_KEY = 65
     API_VERSION = 0
     SCHEMA = Schema(
@@ -37,19 +37,19 @@ class DescribeTransactionsResponse_v0(Response):  # type: ignore[misc]  # aiokaf
     )
 
 
-class DescribeTransactionsRequest_v0(RequestStruct):  # type: ignore[misc]
+class DescribeTransactionsRequestV0(RequestStruct):  # type: ignore[misc]
     API_KEY = 65
     API_VERSION = 0
     FLEXIBLE_VERSION = True
-    RESPONSE_TYPE = DescribeTransactionsResponse_v0
+    RESPONSE_TYPE = DescribeTransactionsResponseV0
     SCHEMA = Schema(("transactional_ids", CompactArray(_TEXT)), ("tags", TaggedFields))
 
 
-class DescribeTransactionsRequest(Request[DescribeTransactionsRequest_v0]):  # type: ignore[misc]
+class DescribeTransactionsRequest(Request[DescribeTransactionsRequestV0]):  # type: ignore[misc]
     """How transactions stand; to be sent to their coordinator."""
 
     API_KEY = 65
-    CLASSES = [DescribeTransactionsRequest_v0]
+    CLASSES: ClassVar = [DescribeTransactionsRequestV0]
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         self._ids = list(transactional_ids)
@@ -58,7 +58,7 @@ class DescribeTransactionsRequest(Request[DescribeTransactionsRequest_v0]):  # t
         return request_struct_class(self._ids, {})
 
 
-class ListTransactionsResponse_v0(Response):  # type: ignore[misc]
+class ListTransactionsResponseV0(Response):  # type: ignore[misc]
     API_KEY = 66
     API_VERSION = 0
     SCHEMA = Schema(
@@ -78,11 +78,11 @@ class ListTransactionsResponse_v0(Response):  # type: ignore[misc]
     )
 
 
-class ListTransactionsRequest_v0(RequestStruct):  # type: ignore[misc]
+class ListTransactionsRequestV0(RequestStruct):  # type: ignore[misc]
     API_KEY = 66
     API_VERSION = 0
     FLEXIBLE_VERSION = True
-    RESPONSE_TYPE = ListTransactionsResponse_v0
+    RESPONSE_TYPE = ListTransactionsResponseV0
     SCHEMA = Schema(
         ("state_filters", CompactArray(_TEXT)),
         ("producer_id_filters", CompactArray(Int64)),
@@ -90,11 +90,11 @@ class ListTransactionsRequest_v0(RequestStruct):  # type: ignore[misc]
     )
 
 
-class ListTransactionsRequest(Request[ListTransactionsRequest_v0]):  # type: ignore[misc]
+class ListTransactionsRequest(Request[ListTransactionsRequestV0]):  # type: ignore[misc]
     """The transactions of which a broker is the coordinator."""
 
     API_KEY = 66
-    CLASSES = [ListTransactionsRequest_v0]
+    CLASSES: ClassVar = [ListTransactionsRequestV0]
 
     def __init__(self, states: Sequence[str]) -> None:
         self._states = list(states)
