@@ -9,16 +9,18 @@ is the start of a JVM that takes time.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from http import HTTPStatus
 
 import pytest
 
 from asyncsink_testing.chaos.processes import is_supported, kill, kill_session
+from asyncsink_testing.crash_points.drivers import Drivers
+from asyncsink_testing.crash_points.queries import FINISHED, WRITTEN_AGAIN, bring_to
 from asyncsink_testing.s3_server import S3
 
-from .drivers import Drivers
 from .points import UnderWay
-from .queries import BACK_ENDS, FINISHED, UNDER_WAY, WRITTEN_AGAIN, Ended, Key, MakeQuery, bring_to
+from .queries import BACK_ENDS, UNDER_WAY, Ended, Key, MakeQuery
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -85,7 +87,7 @@ def killed(drivers: Drivers, make_query: MakeQuery, s3: S3) -> dict[Key, Ended]:
 @pytest.mark.parametrize("back_end", BACK_ENDS)
 @pytest.mark.parametrize(("name", "attempts"), KILLED.items())
 def test_when_all_is_killed_the_next_driver_finishes_what_was_decided_and_writes_the_rest_again(
-    killed: dict[Key, Ended], back_end: str, name: str, attempts: set[int]
+    killed: dict[Key, Ended], back_end: str, name: str, attempts: Set[int]
 ) -> None:
     ended = killed[back_end, name]
     assert ended.failures == []

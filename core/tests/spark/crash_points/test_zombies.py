@@ -5,6 +5,7 @@ And stores that would not hold against them.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -12,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from asyncsink_testing.chaos.processes import is_supported, kill_driver
+from asyncsink_testing.crash_points.drivers import Drivers
+from asyncsink_testing.crash_points.points import wait_for_the_end_of
+from asyncsink_testing.crash_points.queries import FINISHED, WRITTEN_AGAIN, bring_to
 from asyncsink_testing.s3_server import S3
 
-from .drivers import Drivers
-from .points import UnderWay, wait_for_the_end_of
-from .queries import BACK_ENDS, FINISHED, UNDER_WAY, WRITTEN_AGAIN, Ended, Key, MakeQuery, bring_to
+from .points import UnderWay
+from .queries import BACK_ENDS, UNDER_WAY, Ended, Key, MakeQuery
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -108,7 +111,7 @@ def test_a_commit_process_ends_with_its_jvm_and_what_it_had_not_decided_is_writt
 @pytest.mark.parametrize("back_end", BACK_ENDS)
 @pytest.mark.parametrize(("name", "attempts"), ZOMBIES.items())
 def test_a_commit_process_that_comes_back_after_its_successor_has_gone_on_changes_nothing(
-    outlived: dict[Key, Outlived], back_end: str, name: str, attempts: set[int]
+    outlived: dict[Key, Outlived], back_end: str, name: str, attempts: Set[int]
 ) -> None:
     ended = outlived[back_end, name]
     assert ended.left == ended.prepared != []

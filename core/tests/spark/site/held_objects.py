@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncsink_stopping import creating
 from fsspec.asyn import sync
 from s3fs import S3FileSystem
+
+from asyncsink_testing.crash_points.meeting import creating
 
 
 class HeldObjects(S3FileSystem):  # type: ignore[misc]

@@ -1,8 +1,7 @@
 """The program that is killed: it runs a query for each line of its stdin, until all that is there is committed.
 
-A line is JSON: the query's name and folder, where its ledger lies, and into how many partitions its rows go. Queries
-run at once. The answer is a line too: the name, and the errors of the query when it failed and was started again from
-its checkpoint.
+A line is JSON: the fields of a :class:`Job`. Queries run at once. The answer is a line too: the name, and the errors of
+the query when it failed and was started again from its checkpoint.
 """
 
 from __future__ import annotations
@@ -15,22 +14,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+from typing import Final
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-MOST_FAILURES = 3
+MOST_FAILURES: Final = 3
+"""After which a query is not started again."""
 
 
 @dataclass
 class Job:
-    """A line of stdin, and the errors of its query so far."""
+    """A query: from the lines of its folder to a connector.
+
+    :param query: its name
+    :param folder: holds its lines and its checkpoint
+    :param ledger: where its ledger lies
+    :param partitions: into which its rows go
+    :param columns: expressions in SQL, of the column ``value`` with the line
+    :param options: of the writer, the connector's name included
+    :param failures: its errors so far
+    """
 
     query: str
     folder: str
     ledger: str
     partitions: int
+    columns: list[str]
+    options: dict[str, str]
     failures: list[str] = field(default_factory=list)
 
 
@@ -42,6 +54,8 @@ def main() -> None:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
+        # So that a task has written some of its rows, and not all.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "2",
         # A JVM that lives for seconds has nothing of the second compiler.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "512m",
@@ -66,9 +80,9 @@ def listen(jobs: Jobs) -> None:
 def start(session: SparkSession, job: Job) -> StreamingQuery:
     folder = Path(job.folder)
     lines = session.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "lines"))
-    rows = lines.repartition(job.partitions).selectExpr("CAST(value AS BIGINT) AS id")
-    writer = rows.writeStream.format("asyncsink").option("sink", "stopping").trigger(availableNow=True)
-    writer = writer.option("folder", job.folder).option("ledgerLocation", job.ledger)
+    rows = lines.repartition(job.partitions).selectExpr(*job.columns)
+    writer = rows.writeStream.format("asyncsink").options(**job.options).trigger(availableNow=True)
+    writer = writer.option("ledgerLocation", job.ledger)
     return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from asyncsink_stopping import creating
 from fsspec.implementations.local import LocalFileSystem
+
+from asyncsink_testing.crash_points.meeting import creating
 
 
 class HeldFiles(LocalFileSystem):  # type: ignore[misc]
+    """A back end for ledgers: ``held:<folder>``."""
+
     protocol = "held"
 
     @classmethod

@@ -10,12 +10,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from asyncsink_testing.chaos.processes import kill_session
 
-PROGRAM = Path(__file__).with_name("program.py")
-PATIENCE_S = 120
+PATIENCE_S: Final = 120
+"""For how long anything is waited for."""
+
+_PROGRAM: Final = "asyncsink_testing.crash_points.program"
 
 
 class Driver:
@@ -27,7 +29,7 @@ class Driver:
         self._ended: dict[str, list[str]] = {}
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM)],
+                [sys.executable, "-m", _PROGRAM],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
