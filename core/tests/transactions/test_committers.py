@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,63 @@ def test_an_abort_by_a_zombie_that_slept_until_nobody_remembers_removes_nothing(
     assert driver.log.decision(1) is None
     driver.abort(late)
     assert "abort" not in area.events
+
+
+async def lose_what_may_be_committed(_: Any, committables: list[Staged]) -> list[Staged]:
+    raise LostCommittablesError("its name was used since", committables, may_be_committed=True)
+
+
+def test_what_may_have_been_committed_is_not_written_again_by_itself(
+    driver: Driver, successor: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is lost, and yet nobody knows that nothing of it was committed."""
+    driver.log.decide(driver.prepared(driver.begin().transaction, "a"))
+    told = (
+        r"cannot tell of 1 of 1 committables of batch 0 of 'orders' whether they were committed \(its name was used "
+        r"since\); look there .* remove slot-1 from .* create a file done-1 there"
+    )
+    monkeypatch.setattr(StagedCommitter, "commit", lose_what_may_be_committed)
+    for _ in range(2):
+        with pytest.raises(CommitError, match=told):
+            successor.begin()
+
+
+def test_one_that_was_surely_lost_does_not_make_the_others_sure(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The committer tells them one after the other: what it said first of one counts to the end."""
+    calls: list[int] = []
+
+    async def lose(_: Any, committables: list[Staged]) -> list[Staged]:
+        calls.append(len(committables))
+        first, *others = committables
+        raise LostCommittablesError("gone", [first], others, may_be_committed=len(calls) == 1)
+
+    begun = driver.begin().transaction
+    first, second = (driver.prepared(replace(begun, generation=number), "a") for number in (1, 2))
+    driver.log.decide(replace(first, committables=first.committables + second.committables))
+    monkeypatch.setattr(StagedCommitter, "commit", lose)
+    with pytest.raises(CommitError, match="cannot tell of 2 of 2 committables"):
+        driver.begin()
+    assert calls == [2, 1]
+
+
+def test_what_the_committer_finds_lost_before_the_decision_is_not_decided(
+    driver: Driver, successor: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    async def check(_: Any, committables: list[Staged]) -> None:
+        asked.extend(committables)
+        raise CommitError("too little time is left")
+
+    decision = driver.prepared(driver.begin().transaction, "a")
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedCommitter, "check", check)
+        with pytest.raises(CommitError, match="too little time is left"):
+            driver.commit(decision)
+    assert len(asked) == 1
+    assert driver.log.decision(1) is None
+    assert area.visible == []
+    successor.whole_batch("a")
+    assert area.visible == ["a"]
