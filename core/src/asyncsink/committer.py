@@ -49,6 +49,14 @@ class Sweeper(ABC, Generic[CommT]):
         :param states: of writers to come, which may have begun something that stays
         """
 
+    async def open_transactions(self, transaction: Transaction) -> Sequence[str]:
+        """What bears the ``sink_id`` of `transaction` and is not committed, a line for each; nothing by default.
+
+        For people who ask what a query has left (``python -m asyncsink status --connect``). A live one's is among it;
+        nothing is changed.
+        """
+        return ()
+
 
 class Committer(Sweeper[CommT], Generic[CommT]):
     """Makes visible what single writers have prepared.

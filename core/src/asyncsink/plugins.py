@@ -15,7 +15,7 @@ Only the connector that is asked for is loaded. ``ASYNCSINK_DISABLED=a,b`` in th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -165,6 +165,22 @@ def sink_of(info: ConnectorInfo) -> type[Sink[Any, Any, Any, Any]]:
     :raises ConnectorLoadError: it does not load
     """
     return _load_class(info, "sink", Sink)
+
+
+def sink_with(info: ConnectorInfo, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any]:
+    """A sink of a connector, made of the strings that a user gives.
+
+    :raises ConnectorLoadError: it does not load, or its sink cannot be made of options
+    :raises ConfigurationError: an option is unknown, missing or breaks its rule
+    """
+    kind = sink_of(info)
+    from_options: Callable[[Mapping[str, str]], Sink[Any, Any, Any, Any]] | None = getattr(kind, "from_options", None)
+    if from_options is None:
+        raise ConnectorLoadError(
+            f"connector {info.name!r} has the sink {kind.__qualname__}, which cannot be made of options: it has "
+            "no from_options; use it from a program"
+        )
+    return from_options(options)
 
 
 def load_options(name: str) -> type[ConnectorOptions]:

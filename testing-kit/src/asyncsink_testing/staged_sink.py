@@ -201,6 +201,10 @@ class _Sweeping(Sweeper[Staged]):
             if int(name.split("-")[1]) <= transaction.generation:
                 del self._area.staged[name]
 
+    async def open_transactions(self, transaction: Transaction) -> list[str]:
+        self._area.meet("list")
+        return [name for name in self._area.staged if name.startswith(f"{transaction.sink_id}-")]
+
 
 class StagedCommitter(_Sweeping, Committer[Staged]):
     """Commits name by name; what is not there any more is lost."""

@@ -10,13 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
+from asyncsink.cli.attempts import Attempt, last_attempt, last_committed
+from asyncsink.cli.destination import Destination, Question
 from asyncsink.dead_letters.location import shown
 from asyncsink.errors import LedgerError
 from asyncsink.ledger import FOLDER, BatchProgress, Ledger, LedgerState, Store, open_store, query_id_of
 from asyncsink.limits.hints import read_hint
+from asyncsink.transactions.log import FOLDER as TRANSACTIONS
 
 _READS_AT_ONCE: Final = 16
 """A thousand files of an object store, one after the other, would take a minute."""
+
+LOCAL: Final = "run_local"
+"""Stands for the sink where the location is the ``state_dir`` of `run_local`, which names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class SinkStatus:
     :param writer_states_bytes: their size
     :param kept: sums over all batches whose progress is kept
     :param last: the last of them, newest last
+    :param attempt: the last attempt at a batch; None if the sink does not commit in two phases
+    :param destination: what is open there; None unless it was asked
     :param warning: what an operator should know of Spark's checkpoint beside it
     :param errors: why the ledger, or a part of it, cannot be read
     """
@@ -89,6 +97,8 @@ class SinkStatus:
     writer_states_bytes: int = 0
     kept: Counts = NONE
     last: tuple[BatchProgress, ...] = ()
+    attempt: Attempt | None = None
+    destination: Destination | None = None
     warning: str | None = None
     errors: tuple[str, ...] = ()
 
@@ -111,13 +121,18 @@ class Status:
     @property
     def failed(self) -> bool:
         """Whether anything that was asked for cannot be told."""
-        return self.error is not None or any(each.errors for each in self.sinks)
+        if self.error is not None or any(each.errors for each in self.sinks):
+            return True
+        return any(each.destination is not None and each.destination.error is not None for each in self.sinks)
 
 
-def status(location: str, last: int) -> Status:
+def status(location: str, last: int, question: Question | None = None) -> Status:
     """Read all ledgers beneath a checkpoint, a ``ledgerLocation`` or a ``stateLocation``; errors are in the answer.
 
+    The ``state_dir`` of `run_local` will do too, which is the folder of one sink.
+
     :param last: batches of each sink to tell one by one
+    :param question: to ask the destination of one of the sinks, before its ledger is read
     """
     try:
         store = open_store(location)
@@ -126,9 +141,14 @@ def status(location: str, last: int) -> Status:
     try:
         ledgers = store.within(FOLDER)
         sinks = ledgers.folders("")
+        if not sinks and store.names(TRANSACTIONS):
+            return Status(store.location, sinks=(_sink(LOCAL, store, last, question),))
         if not sinks:
             return Status(store.location, error=_nothing(store.location))
-        found = [_sink(each, ledgers.within(each), last) for each in sinks]
+        if question is not None and question.connector not in sinks:
+            return Status(store.location, error=_not_there(store.location, question.connector, sinks))
+        asked = {question.connector: question} if question is not None else {}
+        found = [_sink(each, ledgers.within(each), last, asked.get(each)) for each in sinks]
     except LedgerError as error:
         return Status(store.location, error=str(error))
     return _beside_spark(store, found)
@@ -142,11 +162,19 @@ def _nothing(location: str) -> str:
     )
 
 
-def _sink(sink: str, store: Store, last: int) -> SinkStatus:
-    ledger = Ledger(store)
+def _not_there(location: str, connector: str, sinks: Sequence[str]) -> str:
+    return (
+        f"there is no ledger of {connector!r} in {location}, so that its destination was not asked; --connect takes "
+        f"one of those that are there: {', '.join(sinks)}"
+    )
+
+
+def _sink(sink: str, store: Store, last: int, question: Question | None) -> SinkStatus:
+    ledger, attempt = Ledger(store), None
     state, batches, errors = LedgerState(), [], []
+    destination = None if question is None else question.asked(store)
     try:
-        state = ledger.read() or state
+        state, attempt = _state(ledger, store), last_attempt(store)
     except LedgerError as error:
         errors.append(str(error))
     try:
@@ -166,8 +194,18 @@ def _sink(sink: str, store: Store, last: int) -> SinkStatus:
         writer_states_bytes=sum(map(len, states)),
         kept=Counts.of(batches),
         last=tuple(batches[-last:] if last else ()),
+        attempt=attempt,
+        destination=destination,
         errors=tuple(errors),
     )
+
+
+def _state(ledger: Ledger, store: Store) -> LedgerState:
+    """The state after the last commit; that of `run_local`, which notes no progress, is in its log alone."""
+    if (state := ledger.read()) is not None:
+        return state
+    decided = last_committed(store)
+    return LedgerState() if decided is None else replace(decided.after, batch_id=decided.batch_id)
 
 
 def _batches(ledger: Ledger) -> list[BatchProgress]:

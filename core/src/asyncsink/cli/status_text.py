@@ -8,7 +8,8 @@ from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from typing import Final
 
-from asyncsink.cli.status import Counts, LearnedLimit, SinkStatus, Status
+from asyncsink.cli.destination import Destination
+from asyncsink.cli.status import LOCAL, Counts, LearnedLimit, SinkStatus, Status
 
 _HEADINGS: Final = ("batch", "committed (UTC)", "rows in", "stored", "dead-lettered", "dropped", "retried", "throttled")
 
@@ -34,23 +35,44 @@ def _sink(sink: SinkStatus, status: Status) -> Iterator[str]:
     if sink.kept.batches:
         yield ""
         yield from _table(sink)
-    if sink.warning is not None:
+    asked = sink.destination or Destination()
+    for warning in filter(None, (sink.warning, asked.warning)):
         yield ""
-        yield f"warning: {sink.warning}"
-    for error in sink.errors:
+        yield f"warning: {warning}"
+    for error in filter(None, (*sink.errors, asked.error)):
         yield ""
         yield f"error: {error}"
 
 
 def _facts(sink: SinkStatus, status: Status) -> Iterator[tuple[str, str]]:
-    yield "query", sink.query_id or ("none is known" if sink.batch_id is None else "none, these are batch jobs")
+    yield "query", sink.query_id or _no_query(sink)
     yield "last committed batch", _committed(sink)
     if status.query_id is not None:
         yield "noted by Spark", "none" if status.spark_batch_id is None else str(status.spark_batch_id)
     yield "tasks at work at once", "not known" if sink.writers is None else str(sink.writers)
     yield "writer states kept", f"{sink.writer_states} ({sink.writer_states_bytes} bytes)"
+    if sink.attempt is not None:
+        yield "last attempt", str(sink.attempt)
+    if sink.destination is not None:
+        yield from _of_destination(sink.destination)
     for scope in dict.fromkeys(each.scope for each in sink.learned):
         yield "learned limit", f"{scope}: {', '.join(_limit(each) for each in sink.learned if each.scope == scope)}"
+
+
+def _no_query(sink: SinkStatus) -> str:
+    if sink.sink == LOCAL:
+        return "none, this is the state of run_local"
+    return "none is known" if sink.batch_id is None else "none, these are batch jobs"
+
+
+def _of_destination(destination: Destination) -> Iterator[tuple[str, str]]:
+    """Each name once, before the first of its lines."""
+    if destination.ended is not None:
+        lines = destination.ended or ("nothing was ever begun",)
+        yield from zip(("ended", *[""] * len(lines)), lines, strict=False)
+    if destination.error is None or destination.open:
+        lines = destination.open or ("none",)
+        yield from zip(("open transactions", *[""] * len(lines)), lines, strict=False)
 
 
 def _committed(sink: SinkStatus) -> str:

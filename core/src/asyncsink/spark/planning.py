@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -11,10 +11,10 @@ from pyspark.sql.types import StructType
 
 from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import Schema
-from asyncsink.errors import ConfigurationError, ConnectorLoadError
+from asyncsink.errors import ConfigurationError
 from asyncsink.options import parse_options
 from asyncsink.options.door import DoorOptions
-from asyncsink.plugins import ConnectorInfo, connector_info, load_object, sink_of
+from asyncsink.plugins import connector_info, load_object, sink_with
 from asyncsink.sink import Sink
 from asyncsink.spark.columns import schema_of
 from asyncsink.transactions.coordinator import check_transactional, is_transactional
@@ -59,7 +59,7 @@ def plan(connector: str, options: Mapping[str, str], struct: StructType, *, over
     door, rest = DoorOptions.split(options)
     _check_door(door, streaming=streaming)
     _check_mode(info.name, door, overwrite=overwrite, streaming=streaming)
-    return _planned(info.name, _sink(info, rest), door, struct, streaming=streaming)
+    return _planned(info.name, sink_with(info, rest), door, struct, streaming=streaming)
 
 
 def plan_sink(
@@ -124,17 +124,6 @@ def _is_transactional(connector: str, sink: Sink[Any, Any, Any, Any], door: Door
             f"option 'jobId' is given, and {connector!r} delivers at least once: it remembers no jobs; leave it out"
         )
     return found
-
-
-def _sink(connector: ConnectorInfo, options: Mapping[str, str]) -> Sink[Any, Any, Any, Any]:
-    kind = sink_of(connector)
-    from_options: Callable[[Mapping[str, str]], Sink[Any, Any, Any, Any]] | None = getattr(kind, "from_options", None)
-    if from_options is None:
-        raise ConnectorLoadError(
-            f"connector {connector.name!r} has the sink {kind.__qualname__}, which cannot be made of options: it has "
-            "no from_options; use it from a program"
-        )
-    return from_options(options)
 
 
 def _check_door(door: DoorOptions, *, streaming: bool) -> None:

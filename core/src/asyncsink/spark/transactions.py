@@ -23,6 +23,7 @@ from asyncsink.spark.planning import Plan
 from asyncsink.spark.recovery import Recovered, check_repeated, proof, store_of, succeeding
 from asyncsink.transactions.coordinator import Coordinator
 from asyncsink.transactions.log import Decision, Outcome, TransactionLog
+from asyncsink.transactions.noting import PROGRESS, note
 from asyncsink.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ logger = logging.getLogger(__name__)
 KEPT_JOBS: Final = 100
 """Names of batch jobs that a log remembers."""
 
-_JOBS, _PROGRESS = "jobs", "progress"
+_JOBS: Final = "jobs"
 _swept: set[str] = set()
 _last: dict[str, Decision] = {}
 
@@ -51,7 +52,7 @@ def begin(plan: Plan) -> Recovered:
         query_id = proof(plan.door) if plan.streaming else None
         return Recovered(store.location, LedgerState(query_id=query_id), is_new=True, transaction=begun.transaction)
     if begun.recovered:
-        _note(Ledger(store), committed)
+        note(Ledger(store), committed)
     jobs = tuple(committed.note.get(_JOBS, ()))
     if plan.in_order:
         _check_order(plan, jobs, store.location)
@@ -80,7 +81,7 @@ def commit(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit]) -> 
     anyio.run(partial(_coordinator(plan, log).commit, decision, end_of_input=not plan.streaming))
     if _is_kept(plan):
         _last[log.location] = decision
-        _note(ledger, decision)
+        note(ledger, decision)
     else:
         _forget(plan)
 
@@ -129,7 +130,7 @@ def _check_same(plan: Plan, before: Decision | None, repeated: BatchProgress, lo
     """
     if before is None or before.job != plan.job:
         return
-    committed = before.note[_PROGRESS]["rows_in"]
+    committed = before.note[PROGRESS]["rows_in"]
     if committed != repeated.rows_in:
         raise LedgerError(
             f"Spark has handed over {repeated.rows_in} rows as micro-batch {plan.job}, but the ledger {location} says "
@@ -147,8 +148,8 @@ def _decision(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit], 
     transaction = _transaction(tasks)
     after = succeeding(state, progress, tasks)
     progress = replace(progress, writer_states=sum(map(len, after.writer_states.values())))
-    note: Mapping[str, Any] = {
-        _PROGRESS: asdict(progress),
+    noted: Mapping[str, Any] = {
+        PROGRESS: asdict(progress),
         _JOBS: [*jobs, *([] if plan.job is None else [plan.job])][-KEPT_JOBS:],
     }
     return Decision(
@@ -158,7 +159,7 @@ def _decision(plan: Plan, progress: BatchProgress, tasks: Sequence[TaskCommit], 
         job=plan.job,
         committables=_committables(tasks),
         after=after,
-        note=note,
+        note=noted,
     )
 
 
@@ -191,17 +192,6 @@ def _before(log: TransactionLog, tasks: Sequence[TaskCommit]) -> Decision | None
         return known
     done = log.generations().done
     return log.decision(done) if done else None
-
-
-def _note(ledger: Ledger, decision: Decision) -> None:
-    """Write down what became of the batch, for people and their tools: what counts is in the log.
-
-    A batch job that failed for it would be run again, and write its rows once more.
-    """
-    try:
-        ledger.commit(decision.after, BatchProgress(**decision.note[_PROGRESS]))
-    except LedgerError as error:
-        logger.warning("a batch is committed, but what became of it cannot be noted: %s", error)
 
 
 def _coordinator(plan: Plan, log: TransactionLog) -> Coordinator:

@@ -62,6 +62,16 @@ class Committers:
         if sweeper is not None:
             await self._tried("sweep", lambda: sweeper.sweep(transaction, states))
 
+    async def open_transactions(self, transaction: Transaction) -> Sequence[str]:
+        """What is there of this sink that is not committed, a line for each. Raises what the committer raises.
+
+        :raises TimeoutError: it does not answer
+        """
+        if self._sweeper is None:
+            return ()
+        with anyio.fail_after(_TIDY_TIMEOUT_S):
+            return await self._sweeper.open_transactions(transaction)
+
     async def aclose(self) -> None:
         """Have both of them give up what they hold."""
         for each in (self.overall, self.single):

@@ -177,6 +177,29 @@ class Coordinator:
             async with committers_of(self._name, self._sink) as committers:
                 await committers.abort(self._read(committables))
 
+    async def settle(self) -> Begun:
+        """Finish or give up what a dead process has left, as its successor would; nothing is begun that lasts.
+
+        A live process loses its present attempt: the batch is written again once it is started again. Raises as
+        :meth:`begin` does.
+        """
+        begun = await self.begin()
+        await self.abort(begun.transaction, ())
+        return begun
+
+    async def open_transactions(self) -> Sequence[str]:
+        """What there is of this sink at its destination that is not committed, a line for each; nothing is changed.
+
+        :raises LedgerError: the log cannot be read
+        :raises Exception: the committer cannot tell
+        """
+        generation = self._log.generations().begun
+        if not generation:
+            return ()
+        transaction = Transaction(self._log.sink_id(), generation, self._log.run_of(generation))
+        async with committers_of(self._name, self._sink) as committers:
+            return await committers.open_transactions(transaction)
+
     def _check_newest(self, transaction: Transaction, what: str) -> None:
         """A zombie may have waited until the file that had decided against it was removed."""
         if (begun := self._newest()) > transaction.generation:
