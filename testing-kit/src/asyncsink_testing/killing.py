@@ -14,17 +14,22 @@ class Killed(BaseException):
 class Points:
     """Counts the points that a run comes to, and kills it at one of them; a killed run comes no further.
 
-    :param kill_at: the point, from 0; None to come to all of them
+    :param kill_at: the point, by its number from 0 or by how its name begins; None to come to all of them
     """
 
-    def __init__(self, kill_at: int | None = None) -> None:
+    def __init__(self, kill_at: int | str | None = None) -> None:
         self.passed: list[str] = []
         self._kill_at = kill_at
 
     def __call__(self, what: str) -> None:
-        if len(self.passed) == self._kill_at:
+        if self._is_last(what):
             raise Killed(what)
         self.passed.append(what)
+
+    def _is_last(self, what: str) -> bool:
+        if isinstance(self._kill_at, str):
+            return what.startswith(self._kill_at)
+        return len(self.passed) == self._kill_at
 
 
 class WatchedStore(LocalStore):
