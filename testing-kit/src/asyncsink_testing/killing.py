@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from asyncsink.ledger.local import LocalStore
@@ -14,10 +15,10 @@ class Killed(BaseException):
 class Points:
     """Counts the points that a run comes to, and kills it at one of them; a killed run comes no further.
 
-    :param kill_at: the point, by its number from 0 or by how its name begins; None to come to all of them
+    :param kill_at: the point, by its number from 0 or by a pattern of its name; None to come to all of them
     """
 
-    def __init__(self, kill_at: int | str | None = None) -> None:
+    def __init__(self, kill_at: int | re.Pattern[str] | None = None) -> None:
         self.passed: list[str] = []
         self._kill_at = kill_at
 
@@ -27,8 +28,8 @@ class Points:
         self.passed.append(what)
 
     def _is_last(self, what: str) -> bool:
-        if isinstance(self._kill_at, str):
-            return what.startswith(self._kill_at)
+        if isinstance(self._kill_at, re.Pattern):
+            return self._kill_at.match(what) is not None
         return len(self.passed) == self._kill_at
 
 

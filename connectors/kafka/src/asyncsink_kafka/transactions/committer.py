@@ -14,7 +14,7 @@ from asyncsink.errors import CommitError, ConfigurationError, DestinationUnavail
 from asyncsink.transactions import Transaction
 from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.transactions.connecting import coordinators_of
-from asyncsink_kafka.transactions.coordinators import TransactionCoordinators, each_of
+from asyncsink_kafka.transactions.coordinators import OPEN, TransactionCoordinators, each_of
 from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX, TransactionalId, is_over, sink_name
 from asyncsink_kafka.transactions.outcome import Outcome, committed
 from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS, is_open
@@ -141,6 +141,11 @@ class KafkaCommitter(Committer[KafkaTransaction]):
         )
         if prefix != DEFAULT_PREFIX:
             self._check_alone([each for each in found if _is_of_another(each, prefix, transaction)])
+
+    async def open_transactions(self, transaction: Transaction) -> list[str]:
+        coordinators = await self._coordinators()
+        found = await coordinators.open_with(f"{sink_name(self._options.transaction_prefix, transaction)}-")
+        return [str(each) for each in (await coordinators.describe(found)).values() if each.state in OPEN]
 
     async def aclose(self) -> None:
         self._found = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
@@ -61,6 +62,15 @@ class Described:
     timeout_ms: int
     started_ms: int
     partitions: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        """For people: whom it holds up, since when, and until when at most."""
+        since = datetime.fromtimestamp(max(self.started_ms, 0) / 1000, UTC)
+        where = ", ".join(f"{topic}/{number}" for topic, number in sorted(self.partitions)) or "no partition yet"
+        return (
+            f"{self.transactional_id}: {self.state} since {since:%Y-%m-%d %H:%M:%S} UTC, for "
+            f"{self.timeout_ms / 1000:g} s at most, in {where}"
+        )
 
 
 class TransactionCoordinators:
@@ -203,6 +213,7 @@ class TransactionCoordinators:
         while True:
             try:
                 async with self._client.brokers() as client:
+                    await _see_brokers(client)
                     return await call(client)
             except RequestError as error:
                 failure = error
@@ -221,6 +232,14 @@ def _code_of_one(answer: Any) -> int:
     """Of the only partition in the answer to an AddPartitionsToTxn."""
     ((_, ((_, code),)),) = answer.errors
     return int(code)
+
+
+async def _see_brokers(client: Any) -> None:
+    """Make sure that the client knows brokers: one that has only just started names none, not even itself."""
+    if not client.cluster.brokers():
+        await client.force_metadata_update()
+    if not client.cluster.brokers():
+        raise RequestError("COORDINATOR_NOT_AVAILABLE", "the cluster names no broker yet.")
 
 
 async def each_of(call: Callable[[Any], Awaitable[T]], values: Sequence[Any]) -> list[T]:
