@@ -57,7 +57,7 @@ VALUES: Mapping[Callable[[str], str | None], str] = {
     settings.size: "bytes",
     settings.batch_size: "bytes; with `0` each record has a batch of its own",
     settings.level: "`-1` is gzip's own",
-    settings.guarantee: "`exactly-once` is refused: it is not there yet",
+    settings.guarantee: "Flink's names; `exactly-once` as well as `EXACTLY_ONCE`",
     settings.partitioner: "Kafka's and Flink's own classes; any other class of Java is refused",
     settings.ignored_keys: "`true` is `sticky`; `false` says nothing",
     settings.login_handler: "those of a token endpoint, which say nothing, and of MSK IAM, which are `AWS_MSK_IAM`; "

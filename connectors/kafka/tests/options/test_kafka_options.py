@@ -185,7 +185,25 @@ def test_pem_may_be_files_or_text() -> None:
         ({"maxBlock": "0s"}, "option 'maxBlock' = 0.0 must be larger than 0"),
         ({"metadataMaxAge": "0s"}, "option 'metadataMaxAge' = 0.0 must be larger than 0"),
         ({"connectionsMaxIdle": "0s"}, "option 'connectionsMaxIdle' = 0.0 must be larger than 0"),
-        ({"deliveryGuarantee": "exactly-once"}, "exactly-once is not there yet"),
+        ({"deliveryGuarantee": "exactly-once", "acks": "1"}, "needs acks=all and idempotence, and 'acks' = '1'"),
+        (
+            {"deliveryGuarantee": "exactly-once", "enableIdempotence": "false"},
+            "needs acks=all and idempotence, and 'enableIdempotence' = false; leave one of them out",
+        ),
+        (
+            {"deliveryGuarantee": "exactly-once", "transactionalIdPrefix": "my orders"},
+            "option 'transactionalIdPrefix' = 'my orders' must be 1 to 200 letters, digits and . _ -; give for example",
+        ),
+        (
+            {"deliveryGuarantee": "exactly-once", "transactionTimeout": "0s"},
+            "option 'transactionTimeout' = 0.0 must be larger than 0",
+        ),
+        (
+            {"transactionalIdPrefix": "orders"},
+            "option 'transactionalIdPrefix' = 'orders' is of transactions, and 'deliveryGuarantee' = 'at-least-once' "
+            "makes none; set deliveryGuarantee=exactly-once, or leave it out",
+        ),
+        ({"transactionTimeout": "60s"}, "option 'transactionTimeout' = 60.0 is of transactions"),
         ({"topicc": "x"}, "option 'topicc' is not known; did you mean 'topic'"),
         # Who sends
         (PASSWORD, "option 'saslUsername' is given, and 'securityProtocol' = 'PLAINTEXT' asks nobody who sends"),

@@ -69,6 +69,7 @@ EXAMPLES: dict[str, tuple[str, str | None]] = {
     "retry.backoff.ms": ("100", "0.1"),
     "retry.backoff.max.ms": ("1000", "1.0"),
     "max.block.ms": ("60000", "60.0"),
+    "transaction.timeout.ms": ("60000", "60.0"),
     "metadata.max.age.ms": ("300000", "300.0"),
     "connections.max.idle.ms": ("-1", "inf"),
     "ssl.truststore.location": ("/etc/ca.pem", "/etc/ca.pem"),
@@ -272,8 +273,8 @@ def test_a_larger_batch_of_java_is_filled() -> None:
         ({"kafka.acks": "2"}, "option 'kafka.acks' = '2' must be 'all' or '1' or '0'"),
         ({"kafka.partitioner.class": "com.company.Mine"}, "classes of Java cannot be loaded"),
         ({"kafka.sasl.login.callback.handler.class": "io.Mine"}, "give saslTokenProvider, an import path"),
-        ({"deliveryGuarantee": "exactly_once"}, "'at-least-once' or 'none': exactly-once is not there yet"),
-        ({"sink.delivery-guarantee": "exactly-once"}, "exactly-once is not there yet"),
+        ({"deliveryGuarantee": "exactly-twice"}, "must be 'at-least-once' or 'exactly-once' or 'none'"),
+        ({"kafka.transactional.id": "mine"}, "each task has ids of its own; set deliveryGuarantee=exactly-once"),
         (
             {"kafka.linger.ms": "5", "maxTimeInBuffer": "6ms"},
             "options 'maxTimeInBuffer' = 0.006 and 'kafka.linger.ms' = 0.005 are two names of 'maxTimeInBuffer' with",
