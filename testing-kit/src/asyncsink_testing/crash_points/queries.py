@@ -44,15 +44,15 @@ class Query:
             # Spark takes the oldest file first.
             os.utime(file, (1_700_000_000 + number,) * 2)
 
-    def start(self, driver: Driver, partitions: int) -> None:
-        """Start it, or start it again from its checkpoint."""
+    def start(self, driver: Driver, partitions: int, **options: str) -> None:
+        """Start it, or start it again from its checkpoint; this time with these options beside its own."""
         driver.start(
             self.name,
             folder=str(self.folder),
             ledger=self.ledger,
             partitions=partitions,
             columns=self._columns,
-            options=self._options,
+            options=self._options | options,
         )
 
     def point(self, name: str, *, deaf: bool = False) -> Point:
@@ -84,8 +84,10 @@ class Ended(Generic[QueryT]):
     failures: list[str]
 
 
-def bring_to(points: Mapping[KeyT, Point], queries: Mapping[KeyT, QueryT], driver: Driver) -> dict[KeyT, int]:
-    """Run queries until all are at their points; the ids of the processes there."""
+def bring_to(
+    points: Mapping[KeyT, Point], queries: Mapping[KeyT, QueryT], driver: Driver, **options: str
+) -> dict[KeyT, int]:
+    """Run queries until all are at their points, with these options beside their own; the processes there."""
     for query in queries.values():
-        query.start(driver, 2)
+        query.start(driver, 2, **options)
     return {key: point.reached(driver) for key, point in points.items()}
