@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyspark
-from spark_jobs import MicroBatches, round_trips, spark_session, thousand_rows_per_s
+from spark_jobs import round_trips, spark_session, thousand_rows_per_s
 
 from asyncsink_testing.bench import Comparison, arguments, compare, interleave, report
+from asyncsink_testing.bench_streams import MicroBatches
 
 MICRO_BATCHES = 30
 ROWS = 12_000_000

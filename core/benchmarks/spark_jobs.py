@@ -1,4 +1,4 @@
-"""What is timed under Spark: a stream of small micro-batches, and one large batch job, into a format by its name."""
+"""What is timed under Spark beside micro-batches: a checkpoint on a slow store, and one large batch job."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
 from pyspark.sql import SparkSession
+
+from asyncsink_testing.bench_streams import WARM_UP, add_files
 
 SITE = Path(__file__).with_name("spark_site")
 SLOW = "slow"
 ROUND_TRIPS = "ASYNCSINK_BENCH_ROUND_TRIPS"
 """As in `slow_store.py`, which only Spark's Python processes have on their path."""
-WARM_UP = 5
-"""Micro-batches at the start of each query that do not count: the first one alone takes seconds."""
 
 
 @contextmanager
@@ -48,35 +45,6 @@ def spark_session(folder: Path) -> Iterator[SparkSession]:
         session.stop()
 
 
-class MicroBatches:
-    """A stream of so many files of ten rows each, one a micro-batch, which any number of queries may read.
-
-    :param count: the micro-batches that are counted, those that warm up beside them
-    """
-
-    def __init__(self, spark: SparkSession, folder: Path, count: int) -> None:
-        self._spark = spark
-        self._folder = folder
-        self._count = count
-        self._lines = folder / "lines"
-        self._lines.mkdir()
-        add_files(self._lines, range(WARM_UP + count))
-
-    def median_ms(self, door: str, **options: str) -> float:
-        """Send them all to a format, from an empty checkpoint on; the median of what Spark says each has taken."""
-        lines = self._spark.readStream.option("maxFilesPerTrigger", 1).text(str(self._lines))
-        with TemporaryDirectory(dir=self._folder, prefix=f"{door}-") as checkpoint:
-            writer = lines.writeStream.format(door).options(**options).option("checkpointLocation", checkpoint)
-            query = writer.trigger(availableNow=True).start()
-            query.awaitTermination()
-        took: list[int] = [_duration_ms(progress) for progress in query.recentProgress if progress["numInputRows"]]
-        if len(took) != WARM_UP + self._count:
-            raise RuntimeError(
-                f"{len(took)} micro-batches came of {WARM_UP + self._count} files; one each was expected"
-            )
-        return float(median(took[WARM_UP:]))
-
-
 def round_trips(spark: SparkSession, folder: Path, door: str, count: int) -> float:
     """How often a format asks a slow store with the checkpoint for something, on average of so many micro-batches.
 
@@ -99,18 +67,6 @@ def round_trips(spark: SparkSession, folder: Path, door: str, count: int) -> flo
     if not trips:
         raise RuntimeError(f"{door} has not asked for anything at {checkpoint}: it keeps no ledger there")
     return trips / count
-
-
-def add_files(folder: Path, numbers: range) -> None:
-    """Files of ten rows each, which Spark may be looking for already."""
-    for number in numbers:
-        draft = folder / f".{number:04}"
-        draft.write_text("".join(f"{number} {row}\n" for row in range(10)))
-        draft.rename(folder / f"{number:04}.txt")
-
-
-def _duration_ms(progress: Any) -> int:
-    return int(progress["durationMs"]["triggerExecution"])
 
 
 def thousand_rows_per_s(spark: SparkSession, door: str, rows: int, tasks: int, size: int = 100) -> float:

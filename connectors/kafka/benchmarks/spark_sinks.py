@@ -22,7 +22,9 @@ TASKS = 2
 _ID_DIGITS = 20
 
 OURS, OURS_TUNED = "asyncsink.kafka", "asyncsink.kafka tuned"
+EXACTLY_ONCE = "asyncsink.kafka exactly-once"
 SHIPPED, TUNED = "Spark's sink as shipped", "Spark's sink tuned"
+_GUARANTEE = "deliveryGuarantee"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_BYTES = 2 << 20
 """Of Arrow's batches, where they are tuned."""
@@ -40,10 +42,16 @@ class Door:
     options: Mapping[str, str] = field(default_factory=dict)
     small_batches: bool = False
 
+    @property
+    def has_transactions(self) -> bool:
+        """Whether a topic holds marks of transactions beside the rows."""
+        return self.options.get(_GUARANTEE) == "exactly-once"
+
 
 SINKS: Mapping[str, Door] = {
     OURS: Door("asyncsink.kafka"),
     OURS_TUNED: Door("asyncsink.kafka", small_batches=True),
+    EXACTLY_ONCE: Door("asyncsink.kafka", {_GUARANTEE: "exactly-once"}),
     SHIPPED: Door("kafka"),
     TUNED: Door(
         "kafka",
@@ -119,7 +127,7 @@ def sends(
             return send()
 
     def send() -> Took:
-        with topics.fresh(load.rows) as topic:
+        with topics.fresh(load.rows, has_transactions=door.has_transactions) as topic:
             spark.conf.set(_BATCH_ROWS, str(batch_rows))
             writer = rows.write.format(door.format).mode("append").options(**door.options)
             writer = writer.option("kafka.bootstrap.servers", topics.bootstrap).option("topic", topic)

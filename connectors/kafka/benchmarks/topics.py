@@ -8,11 +8,13 @@ from itertools import count
 from time import monotonic, sleep
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 4
 WAIT_S = 30.0
+_MOST = 10_000
+"""Messages that are taken at a time."""
 
 
 class Topics:
@@ -27,9 +29,10 @@ class Topics:
         self._numbers = count()
 
     @contextmanager
-    def fresh(self, rows: int) -> Iterator[str]:
+    def fresh(self, rows: int, *, has_transactions: bool = False) -> Iterator[str]:
         """The name of an empty topic, which goes again, with its files, once so many rows stand in it.
 
+        :param has_transactions: count what one who reads what is committed finds
         :raises RuntimeError: in the end another number of rows stands in it
         """
         name = f"bench-{next(self._numbers)}"
@@ -39,7 +42,7 @@ class Topics:
         self._await_leaders(name)
         try:
             yield name
-            if (found := self._rows(name)) != rows:
+            if (found := self._committed(name) if has_transactions else self._rows(name)) != rows:
                 raise RuntimeError(f"{found} rows stand in topic {name}, and {rows} were sent to it")
         finally:
             self._admin.delete_topics([name])[name].result(WAIT_S)
@@ -56,6 +59,29 @@ class Topics:
         return len(partitions) == PARTITIONS and all(each.leader >= 0 for each in partitions.values())
 
     def _rows(self, name: str) -> int:
-        """By the end offsets: there are no transactions here, whose marks would count."""
+        """By the end offsets, among which the marks of transactions would count."""
         every = (TopicPartition(name, partition) for partition in range(PARTITIONS))
         return sum(self._consumer.get_watermark_offsets(each, timeout=WAIT_S)[1] for each in every)
+
+    def _committed(self, name: str) -> int:
+        """By reading all, up to the end or to a transaction that is open; it takes seconds, which count for nobody."""
+        settings = {"isolation.level": "read_committed", "enable.partition.eof": True, "group.id": "asyncsink-bench"}
+        consumer = Consumer({**settings, "bootstrap.servers": self.bootstrap, "log_level": 0})
+        consumer.assign([TopicPartition(name, partition, 0) for partition in range(PARTITIONS)])
+        found, ended, idle_since_s = 0, set[int | None](), monotonic()
+        try:
+            while len(ended) < PARTITIONS:
+                if messages := consumer.consume(_MOST, timeout=1.0):
+                    idle_since_s = monotonic()
+                elif monotonic() - idle_since_s > WAIT_S:
+                    raise RuntimeError(
+                        f"nothing more of topic {name} could be read in {WAIT_S:g} s, after {found} rows"
+                    )
+                for message in messages:
+                    if (error := message.error()) is None:
+                        found += 1
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        ended.add(message.partition())
+        finally:
+            consumer.close()
+        return found
