@@ -37,6 +37,7 @@ BESIDE: dict[str, dict[str, str]] = {
     **{key: {"roleArn": ROLE} for key in ("roleSessionName", "roleExternalId", "stsEndpoint", "webIdentityTokenFile")},
     "proxyUsername": {**PROXY, "proxyPassword": "secret"},
     "proxyPassword": {**PROXY, "proxyUsername": "anne"},
+    "transactionalIdPrefix": {"deliveryGuarantee": "exactly-once"},
     **{key: {"packing": "rows"} for key in ("packedRecordSize", "packedRecordRows")},
 }
 """What has to be given with an option."""

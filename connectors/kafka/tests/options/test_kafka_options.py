@@ -200,8 +200,7 @@ def test_pem_may_be_files_or_text() -> None:
         ),
         (
             {"transactionalIdPrefix": "orders"},
-            "option 'transactionalIdPrefix' = 'orders' is of transactions, and 'deliveryGuarantee' = 'at-least-once' "
-            "makes none; set deliveryGuarantee=exactly-once, or leave it out",
+            "'orders' is of transactions, and 'deliveryGuarantee' = 'at-least-once' makes none; set deliver",
         ),
         ({"transactionTimeout": "60s"}, "option 'transactionTimeout' = 60.0 is of transactions"),
         ({"topicc": "x"}, "option 'topicc' is not known; did you mean 'topic'"),
