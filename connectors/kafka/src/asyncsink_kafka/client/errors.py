@@ -62,6 +62,7 @@ ERRORS = ErrorTable.of(
         "INVALID_PRODUCER_ID_MAPPING": _TRANSACTION,
         "INVALID_REQUEST": "The brokers do not understand the request: check that they are Kafka 0.11 or newer.",
         "INVALID_REQUIRED_ACKS": "Set acks to all, 1 or 0.",
+        "INVALID_TRANSACTION_TIMEOUT": "Set transactionTimeout to at most the brokers' transaction.max.timeout.ms.",
         "INVALID_TXN_STATE": _TRANSACTION,
         "OUT_OF_ORDER_SEQUENCE_NUMBER": _SEQUENCE,
         "PRODUCER_FENCED": _SEQUENCE,
@@ -71,6 +72,7 @@ ERRORS = ErrorTable.of(
         "TOPIC_AUTHORIZATION_FAILED": "Allow the user Write and Describe on the topic, and Create if it is to be made.",
         "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "Allow the user Write and Describe on the transactional ids that "
         "begin with transactionalIdPrefix.",
+        "TRANSACTIONAL_ID_NOT_FOUND": _TRANSACTION,
         "TRANSACTION_ABORTABLE": _TRANSACTION,
         TRANSACTION_FAILED: _TRANSACTION,
         "UNKNOWN_PRODUCER_ID": _SEQUENCE,
