@@ -154,6 +154,12 @@ def test_a_setting_by_which_something_would_be_lost_is_refused_with_a_remedy(set
             {"compression": "zstd", "compressionLevel": "3"},
         ),
         ({"kafka.compression.gzip.level": "-1", "compression": "gzip"}, {"compression": "gzip"}),
+        # Nor does a timeout where there are no transactions.
+        ({"kafka.transaction.timeout.ms": "60000"}, {}),
+        (
+            {"kafka.transaction.timeout.ms": "60000", "deliveryGuarantee": "EXACTLY_ONCE"},
+            {"deliveryGuarantee": "exactly-once", "transactionTimeout": "60.0"},
+        ),
         # What one setting of Java's limits is two limits here.
         (
             {"kafka.max.request.size": "10485760"},

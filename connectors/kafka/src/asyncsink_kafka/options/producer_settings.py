@@ -79,7 +79,9 @@ _PRODUCER: Final[tuple[Setting, ...]] = (
     refused("value.serializer", _BYTES_AS_THEY_ARE),
     refused("transactional.id", "each task has ids of its own; set deliveryGuarantee=exactly-once"),
     refused("transaction.two.phase.commit.enable", "transactions need no such permission; leave it out", "false"),
-    becomes("transaction.timeout.ms", "transactionTimeout", milliseconds),
+    becomes(
+        "transaction.timeout.ms", "transactionTimeout", milliseconds, only_with=("deliveryGuarantee", "exactly-once")
+    ),
 )
 
 SETTINGS: Final[Mapping[str, Setting]] = {folded(each.name): each for each in (*_PRODUCER, *SECURITY, *FOREIGN)}
