@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 LEAST_LEFT: Final = 0.1
 """Share of the timeout that has to be left when a batch is decided: for the commit, and if the driver dies in it."""
 
+LATEST_ABORT_MS: Final = 30_000
+"""Three times the interval in which brokers look for transactions whose timeout is over."""
+
 _PROBE: Final = "permissions"
 """With the prefix before it an id that nobody uses."""
 
@@ -75,9 +78,9 @@ class KafkaCommitter(Committer[KafkaTransaction]):
                     "batch is committed, and Spark writes it again. If this comes again and again, make batches "
                     "smaller or transactionTimeout longer, and see that no other query has the same checkpoint"
                 )
-            # The clocks of brokers and driver may differ: what is not plausible is no reason to refuse.
             left_ms = each.started_ms + each.timeout_ms - now_ms
-            if left_ms < LEAST_LEFT * each.timeout_ms:
+            # One that is open long after its end shows that the clocks of brokers and driver differ.
+            if -LATEST_ABORT_MS < left_ms < LEAST_LEFT * each.timeout_ms:
                 raise CommitError(
                     f"of the {each.timeout_ms / 1000:g} s (transactionTimeout) of the transaction "
                     f"{each.transactional_id!r} {max(left_ms, 0) / 1000:.1f} s are left, which is too little to commit "
