@@ -14,7 +14,7 @@ from asyncsink.errors import CommitError, ConfigurationError, DestinationUnavail
 from asyncsink.transactions import Transaction
 from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.transactions.connecting import coordinators_of
-from asyncsink_kafka.transactions.coordinators import OPEN, TransactionCoordinators, each_of
+from asyncsink_kafka.transactions.coordinators import OPEN, UNDECIDED, TransactionCoordinators, each_of
 from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX, TransactionalId, is_over, sink_name
 from asyncsink_kafka.transactions.outcome import Outcome, committed
 from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS, is_open
@@ -137,7 +137,8 @@ class KafkaCommitter(Committer[KafkaTransaction]):
     async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
         prefix = self._options.transaction_prefix
         coordinators = await self._coordinators()
-        found = await coordinators.open_with(f"{prefix}-")
+        # What was just committed may still be open for a moment, and ends by itself.
+        found = await coordinators.open_with(f"{prefix}-", UNDECIDED)
         await each_of(
             lambda each: coordinators.fence(each, self._fencing_ms),
             [each for each in found if is_over(each, prefix, transaction)],

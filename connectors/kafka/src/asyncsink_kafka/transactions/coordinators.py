@@ -28,6 +28,9 @@ T = TypeVar("T")
 OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 """States in which a transaction holds up those who read what is committed."""
 
+UNDECIDED: Final = ("Ongoing",)
+"""States in which a transaction is only ended when somebody asks for it, or its timeout is over."""
+
 _BROKER: Final = 4
 _MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 _NOT_THE_ID: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
@@ -129,12 +132,12 @@ class TransactionCoordinators:
         found = await each_of(self._described, transactional_ids)
         return {each.transactional_id: each for each in found if each is not None}
 
-    async def open_with(self, prefix: str) -> list[str]:
-        """Ids that begin with `prefix`, of transactions that are open."""
+    async def open_with(self, prefix: str, states: Sequence[str] = OPEN) -> list[str]:
+        """Ids that begin with `prefix`, of transactions that are open, or in these states."""
 
         async def listed(client: Any) -> list[str]:
             nodes = [each.nodeId for each in client.cluster.brokers()]
-            answers = await each_of(lambda node: self._sent(client, node, ListTransactionsRequest(OPEN)), nodes)
+            answers = await each_of(lambda node: self._sent(client, node, ListTransactionsRequest(states)), nodes)
             for answer in answers:
                 self._raise_again(codes.name_of(answer.error_code))
             return [
