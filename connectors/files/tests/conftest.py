@@ -16,9 +16,7 @@ def served() -> Iterator[S3]:
     # Conformance checks are collected from here where there is no S3.
     from .s3 import serving
 
-    with serving() as s3, pytest.MonkeyPatch.context() as patch:
-        for name, value in s3.environment.items():
-            patch.setenv(name, value)
+    with serving() as s3, s3.in_environment():
         yield s3
 
 

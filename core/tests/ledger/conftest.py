@@ -18,9 +18,7 @@ from .hadoop import Hadoop
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[S3]:
-    with serve() as s3, pytest.MonkeyPatch.context() as patch:
-        for name, value in s3.environment.items():
-            patch.setenv(name, value)
+    with serve() as s3, s3.in_environment():
         yield s3
 
 

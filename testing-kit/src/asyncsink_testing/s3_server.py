@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from threading import Event, Lock, Thread
 from typing import Any, Final
+from unittest.mock import patch
 from uuid import uuid4
 
 from asyncsink_testing.aws.unavailable import AwsUnavailable
@@ -77,6 +79,12 @@ class S3:
     def environment(self) -> dict[str, str]:
         """What the environment of a process holds that is to find it."""
         return {**ENVIRONMENT, "AWS_ENDPOINT_URL": self.url}
+
+    @contextmanager
+    def in_environment(self) -> Iterator[None]:
+        """Let this process, and what it starts, find the server while the block lasts."""
+        with patch.dict(os.environ, self.environment):
+            yield
 
     def bucket(self) -> str:
         """A new bucket's URL. The process has to find the server by itself."""

@@ -18,9 +18,7 @@ LEDGERS = {"held": "asyncsink_testing.crash_points.held_files:HeldFiles", "s3": 
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[S3]:
-    with serve() as server, pytest.MonkeyPatch.context() as patch:
-        for name, value in server.environment.items():
-            patch.setenv(name, value)
+    with serve() as server, server.in_environment():
         yield server
 
 
