@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from asyncsink_testing import Capabilities, SinkConformance
+from asyncsink_testing.kafka import KafkaBroker, KafkaDestinations, KafkaUnavailable
 
 PARTITIONS = 3
 
@@ -48,3 +50,25 @@ class KafkaConformance(SinkConformance):
     def spark_wrong_columns(self, frame: Any) -> Any:
         """Others beside them are ignored, as Spark's own sink does; a value must be bytes or characters."""
         return frame.selectExpr("key", "length(value) AS value")
+
+
+class BrokerConformance(KafkaConformance):
+    """Against Apache Kafka itself, behind the fault proxy: for the lane of services."""
+
+    __test__ = False
+
+    destination_level = "service"
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def destinations(cls) -> Iterator[KafkaDestinations]:
+        with ExitStack() as stack:
+            try:
+                broker = stack.enter_context(KafkaBroker())
+            except KafkaUnavailable as reason:
+                pytest.skip(str(reason))
+            yield KafkaDestinations(broker, PARTITIONS)
+
+    @pytest.fixture
+    def destination(self, destinations: KafkaDestinations) -> KafkaDestinations:
+        return destinations
