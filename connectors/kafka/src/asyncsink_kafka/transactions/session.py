@@ -79,9 +79,10 @@ class TransactionSession:
     async def _free_id(self) -> str:
         """One under which nothing is open: it may be of a copy of this task, and be prepared."""
         ids = pool(self._prefix, self._transaction, self._partition, self._next)
-        known = await self._coordinators.describe(ids)
+        # One after the other, for the first is nearly always free.
         for each in ids:
-            if each not in known or known[each].state not in OPEN:
+            found = (await self._coordinators.describe([each])).get(each)
+            if found is None or found.state not in OPEN:
                 return each
         raise DeliveryError(
             f"all {PLACES} transactional ids of partition {self._partition}, such as {ids[0]!r}, have open "
