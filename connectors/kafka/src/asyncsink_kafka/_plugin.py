@@ -12,5 +12,5 @@ def asyncsink_connector() -> ConnectorInfo:
         sink="asyncsink_kafka.sink:KafkaSink",
         options="asyncsink_kafka.options:KafkaOptions",
         api_version=1,
-        guarantees=("at-least-once", "none"),
+        guarantees=("at-least-once", "exactly-once", "none"),
     )
