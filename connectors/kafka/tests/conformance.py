@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from asyncsink_testing import Capabilities, SinkConformance
-from asyncsink_testing.kafka import KafkaBroker, KafkaDestinations, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker, KafkaDestinations
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 PARTITIONS = 3
 
@@ -62,11 +62,7 @@ class BrokerConformance(KafkaConformance):
     @pytest.fixture(scope="class")
     @classmethod
     def destinations(cls) -> Iterator[KafkaDestinations]:
-        with ExitStack() as stack:
-            try:
-                broker = stack.enter_context(KafkaBroker())
-            except KafkaUnavailable as reason:
-                pytest.skip(str(reason))
+        with skipped_without_kafka(), KafkaBroker() as broker:
             yield KafkaDestinations(broker, PARTITIONS)
 
     @pytest.fixture

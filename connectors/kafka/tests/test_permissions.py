@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from asyncsink import FatalRequestError, WriterInitContext, run_local
 from asyncsink.transactions import Transaction
 from asyncsink_kafka import KafkaRecord, KafkaSink
 from asyncsink_kafka.transactions.connecting import coordinators_of
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl, Tls
+from asyncsink_testing.kafka import KafkaBroker, Sasl, Tls
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .security.certificates import make_certificates
 from .transactions.preparing import committed_in
@@ -98,11 +98,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
             "super.users": "User:ANONYMOUS",
         },
     )
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(broker)
-        except KafkaUnavailable as missing:
-            pytest.skip(str(missing))
+    with skipped_without_kafka(), broker:
         found = Guarded(broker, certificates.authority)
         found.permit()
         for topic in (OURS, OTHERS):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack
 
 import anyio
 import pytest
@@ -14,7 +13,8 @@ from confluent_kafka.admin import AdminClient, PartitionMetadata
 from asyncsink import WriterStatistics
 from asyncsink_kafka import KafkaRecord, KafkaSink
 from asyncsink_kafka.writer import KafkaWriter
-from asyncsink_testing.kafka import KafkaCluster, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaCluster
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .client.batches import read_back
 
@@ -35,11 +35,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[KafkaCluster]:
-    with ExitStack() as stack:
-        try:
-            started = stack.enter_context(KafkaCluster(3))
-        except KafkaUnavailable as reason:
-            pytest.skip(str(reason))
+    with skipped_without_kafka(), KafkaCluster(3) as started:
         yield started
 
 

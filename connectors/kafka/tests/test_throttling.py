@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from asyncsink_kafka import KafkaSink
 from asyncsink_testing.faults import Fault, Step
-from asyncsink_testing.kafka import KafkaBroker, KafkaDestinations, KafkaUnavailable, MockCluster
+from asyncsink_testing.kafka import KafkaBroker, KafkaDestinations, MockCluster
 from asyncsink_testing.kafka.node import run_tool
 from asyncsink_testing.kafka.reading import TopicReader
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 ROW = b"%0100d"
 QUOTA = 100_000
@@ -27,11 +27,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 def throttling_broker() -> Iterator[KafkaBroker]:
     """Looks at the last second, and not at the last ten, for which a client may save its quota up."""
-    with ExitStack() as stack:
-        try:
-            broker = stack.enter_context(KafkaBroker(properties={"quota.window.num": "2"}))
-        except KafkaUnavailable as reason:
-            pytest.skip(str(reason))
+    with skipped_without_kafka(), KafkaBroker(properties={"quota.window.num": "2"}) as broker:
         yield broker
 
 

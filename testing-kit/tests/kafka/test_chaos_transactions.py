@@ -12,18 +12,16 @@ from confluent_kafka import Producer
 
 from asyncsink_testing.chaos.kafka_log import PARTITIONS, TOPIC, KafkaReader
 from asyncsink_testing.chaos.source import row
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 pytestmark = [pytest.mark.kafka_service, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    try:
-        with KafkaBroker() as broker:
-            yield broker
-    except KafkaUnavailable as missing:
-        pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaBroker() as broker:
+        yield broker
 
 
 def test_what_was_committed_is_read_to_the_end_and_what_was_aborted_is_not(broker: KafkaBroker, tmp_path: Path) -> None:

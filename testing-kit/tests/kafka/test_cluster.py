@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl, Tls
 from asyncsink_testing.kafka.java import jars, java
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 pytestmark = [pytest.mark.kafka_service, pytest.mark.timeout(180)]
 
@@ -37,14 +37,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def broker(folder: Path) -> Iterator[KafkaBroker]:
     tls = Tls(certificate=folder / "chain.pem", private_key=folder / "key.pem", authority=folder / "authority.pem")
     sasl = Sasl(mechanisms=("PLAIN", "SCRAM-SHA-512"), users={USER: PASSWORD})
-    with ExitStack() as stack:
-        try:
-            started = KafkaBroker(
-                listeners=("SSL", "SASL_SSL"), tls=tls, sasl=sasl, properties={"message.max.bytes": "3000"}
-            )
-            stack.enter_context(started)
-        except KafkaUnavailable as reason:
-            pytest.skip(str(reason))
+    properties = {"message.max.bytes": "3000"}
+    with (
+        skipped_without_kafka(),
+        KafkaBroker(listeners=("SSL", "SASL_SSL"), tls=tls, sasl=sasl, properties=properties) as started,
+    ):
         yield started
 
 
@@ -116,3 +113,8 @@ def test_ends_with_whoever_started_it(tmp_path: Path) -> None:
     assert parent.returncode == -9, parent.stderr
     child = subprocess.run(["tail", f"--pid={parent.stdout.strip()}", "-f", "/dev/null"], timeout=20, check=False)
     assert child.returncode == 0
+
+
+def test_what_needs_a_kafka_that_cannot_run_here_is_skipped_with_the_reason() -> None:
+    with pytest.raises(pytest.skip.Exception, match="no mvn in PATH"), skipped_without_kafka():
+        raise KafkaUnavailable("no mvn in PATH")

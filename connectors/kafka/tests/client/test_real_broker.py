@@ -22,7 +22,8 @@ from asyncsink_kafka.client.internals import Numbers, PrivateHandover
 from asyncsink_kafka.encoding import ReadyBatch
 from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.record import KafkaRecord
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl
+from asyncsink_testing.kafka import KafkaBroker, Sasl
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .batches import batch_of, config_of, left_running, options_for, values_in
 
@@ -34,11 +35,8 @@ LONG_AGO_MS = 1_000_000_000_000
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    try:
-        with KafkaBroker() as broker:
-            yield broker
-    except KafkaUnavailable as missing:
-        pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaBroker() as broker:
+        yield broker
 
 
 @pytest.fixture
@@ -214,11 +212,8 @@ async def test_without_acknowledgements_a_broken_connection_is_an_outage_and_not
 @pytest.fixture(scope="module")
 def sasl_broker() -> Iterator[KafkaBroker]:
     sasl = Sasl(mechanisms=("PLAIN", "SCRAM-SHA-512"), users={"alice": "right"})
-    try:
-        with KafkaBroker(listeners=("SASL_PLAINTEXT",), sasl=sasl) as broker:
-            yield broker
-    except KafkaUnavailable as missing:
-        pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaBroker(listeners=("SASL_PLAINTEXT",), sasl=sasl) as broker:
+        yield broker
 
 
 def sasl_options(broker: KafkaBroker, mechanism: str, password: str) -> KafkaOptions:

@@ -18,7 +18,8 @@ from asyncsink.errors import FatalRequestError, RequestError
 from asyncsink_kafka.client import connect
 from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.security import authentication_refusal, security_arguments, why_unreachable
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl, Tls
+from asyncsink_testing.kafka import KafkaBroker, Sasl, Tls
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .certificates import Certificates
 from .jwts import unsigned
@@ -42,7 +43,11 @@ def broker(certificates: Certificates) -> Iterator[KafkaBroker]:
     sasl = Sasl(
         mechanisms=("PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"), users=USERS, max_reauth_ms=round(SESSION_S * 1000)
     )
-    yield from started(KafkaBroker(listeners=("SSL", "SASL_PLAINTEXT", "SASL_SSL"), tls=tls, sasl=sasl))
+    with (
+        skipped_without_kafka(),
+        KafkaBroker(listeners=("SSL", "SASL_PLAINTEXT", "SASL_SSL"), tls=tls, sasl=sasl) as broker,
+    ):
+        yield broker
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +59,8 @@ def strict_broker(certificates: Certificates) -> Iterator[KafkaBroker]:
         authority=certificates.authority,
         client_auth="required",
     )
-    yield from started(KafkaBroker(listeners=("SSL",), tls=tls))
-
-
-def started(broker: KafkaBroker) -> Iterator[KafkaBroker]:
-    try:
-        broker.__enter__()
-    except KafkaUnavailable as error:
-        pytest.skip(str(error))
-    try:
+    with skipped_without_kafka(), KafkaBroker(listeners=("SSL",), tls=tls) as broker:
         yield broker
-    finally:
-        broker.__exit__(None, None, None)
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import sys
 import time
 import types
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from typing import Any, Literal
 
 import anyio
 import pytest
 
 from asyncsink_kafka import KafkaSink
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable, Sasl, Tls
+from asyncsink_testing.kafka import KafkaBroker, Sasl, Tls
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .certificates import Certificates
 from .jwts import unsigned
@@ -38,11 +38,7 @@ def broker(certificates: Certificates) -> Iterator[KafkaBroker]:
     sasl = Sasl(
         mechanisms=("SCRAM-SHA-512", "OAUTHBEARER"), users={"alice": "alice-pw"}, max_reauth_ms=round(SESSION_S * 1000)
     )
-    with ExitStack() as stack:
-        try:
-            started = stack.enter_context(KafkaBroker(listeners=("SSL", "SASL_SSL"), tls=tls, sasl=sasl))
-        except KafkaUnavailable as reason:
-            pytest.skip(str(reason))
+    with skipped_without_kafka(), KafkaBroker(listeners=("SSL", "SASL_SSL"), tls=tls, sasl=sasl) as started:
         yield started
 
 

@@ -16,7 +16,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 from asyncsink_testing.kafka.spark_jars import spark_kafka_jars
 
 pytestmark = [pytest.mark.kafka_service, pytest.mark.timeout(300)]
@@ -73,11 +74,8 @@ class Stored:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    try:
-        with KafkaBroker() as started:
-            yield started
-    except KafkaUnavailable as reason:
-        pytest.skip(str(reason))
+    with skipped_without_kafka(), KafkaBroker() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +83,8 @@ def spark() -> Iterator[SparkSession]:
     """A session that has Spark's own sink."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    try:
+    with skipped_without_kafka():
         jars = spark_kafka_jars()
-    except KafkaUnavailable as reason:
-        pytest.skip(str(reason))
     settings: dict[str, bool | float | int | str | None] = {
         "spark.jars": ",".join(map(str, jars)),
         "spark.log.level": "OFF",

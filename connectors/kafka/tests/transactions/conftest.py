@@ -11,7 +11,8 @@ from asyncsink.config import AsyncSinkWriterConfig, RetryPolicy
 from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.transactions.connecting import coordinators_of
 from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 _NUMBERS = count()
 
@@ -22,11 +23,8 @@ PROPERTIES = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "20
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    try:
-        with KafkaBroker(properties=PROPERTIES) as broker:
-            yield broker
-    except KafkaUnavailable as missing:
-        pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaBroker(properties=PROPERTIES) as broker:
+        yield broker
 
 
 @pytest.fixture

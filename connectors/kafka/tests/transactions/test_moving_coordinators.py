@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 from anyio.to_thread import run_sync
@@ -13,7 +12,8 @@ from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.transactions.committable import COMMITTABLES
 from asyncsink_kafka.transactions.committer import KafkaCommitter
 from asyncsink_kafka.transactions.connecting import coordinators_of
-from asyncsink_testing.kafka import KafkaCluster, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaCluster
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .conftest import CONFIG, PROPERTIES
 from .preparing import committed_in, prepared
@@ -27,11 +27,8 @@ REPLICATED = {"transaction.state.log.replication.factor": "3", "transaction.stat
 
 @pytest.fixture
 def cluster() -> Iterator[KafkaCluster]:
-    with ExitStack() as stack:
-        try:
-            yield stack.enter_context(KafkaCluster(3, properties=PROPERTIES | REPLICATED))
-        except KafkaUnavailable as missing:
-            pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaCluster(3, properties=PROPERTIES | REPLICATED) as started:
+        yield started
 
 
 async def test_what_was_prepared_with_a_coordinator_that_is_gone_is_committed_by_its_successor(

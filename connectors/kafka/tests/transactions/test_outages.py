@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from asyncsink_kafka.options import KafkaOptions
 from asyncsink_kafka.transactions.committable import COMMITTABLES, KafkaTransaction
 from asyncsink_kafka.transactions.committer import KafkaCommitter
 from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .conftest import CONFIG, PROPERTIES
 from .preparing import committed_in, prepared, until_ended
@@ -35,11 +35,8 @@ COMMIT_S = 100.0
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
     """One of this module's own, as it is killed."""
-    with ExitStack() as stack:
-        try:
-            yield stack.enter_context(KafkaBroker(properties=PROPERTIES))
-        except KafkaUnavailable as missing:
-            pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaBroker(properties=PROPERTIES) as started:
+        yield started
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from asyncsink_kafka.transactions.connecting import coordinators_of
 from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
 from asyncsink_kafka.transactions.naming import PLACES
 from asyncsink_kafka.transactions.session import TransactionSession
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .conftest import CONFIG, PROPERTIES
 from .preparing import committed_in, prepared
@@ -74,11 +75,11 @@ async def test_a_transaction_that_was_ended_meanwhile_is_not_prepared(
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[KafkaBroker]:
     """A broker that lets no transaction last longer than seven seconds."""
-    try:
-        with KafkaBroker(properties={**PROPERTIES, "transaction.max.timeout.ms": "7000"}) as broker:
-            yield broker
-    except KafkaUnavailable as missing:
-        pytest.skip(str(missing))
+    with (
+        skipped_without_kafka(),
+        KafkaBroker(properties={**PROPERTIES, "transaction.max.timeout.ms": "7000"}) as broker,
+    ):
+        yield broker
 
 
 async def test_by_default_the_timeout_is_the_longest_that_the_brokers_take(

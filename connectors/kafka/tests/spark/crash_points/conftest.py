@@ -9,7 +9,8 @@ import pytest
 
 from asyncsink_testing.crash_points.drivers import Drivers
 from asyncsink_testing.crash_points.installing import environment
-from asyncsink_testing.kafka import KafkaBroker, KafkaUnavailable
+from asyncsink_testing.kafka import KafkaBroker
+from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .queries import MakeQuery, Query
 
@@ -26,11 +27,8 @@ PROPERTIES = {
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[KafkaBroker]:
-    try:
-        with KafkaBroker(properties=PROPERTIES) as broker:
-            yield broker
-    except KafkaUnavailable as missing:
-        pytest.skip(str(missing))
+    with skipped_without_kafka(), KafkaBroker(properties=PROPERTIES) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")
