@@ -10,6 +10,7 @@ import pytest
 from asyncsink.errors import DeliveryError, FatalRequestError
 from asyncsink.transactions import Transaction
 from asyncsink_kafka.options import KafkaOptions
+from asyncsink_kafka.transactions.committer import KafkaCommitter
 from asyncsink_kafka.transactions.connecting import coordinators_of
 from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
 from asyncsink_kafka.transactions.naming import PLACES
@@ -110,3 +111,16 @@ async def test_a_longer_one_that_was_asked_for_is_refused_with_both_numbers(
             FatalRequestError, match=r"'transactionTimeout' = 60 s is longer than .*, 7 s; give at most"
         ):
             await session(coordinators, "c", timeout_ms=60_000).arguments()
+
+
+async def test_what_a_dead_task_has_left_is_ended_there_too(hasty: KafkaBroker, options: KafkaOptions) -> None:
+    hasty.create_topic("swept", 1)
+    options = replace(options, bootstrap_servers=hasty.bootstrap, topic="swept", transactional_id_prefix="d")
+    committer = KafkaCommitter(options, CONFIG)
+    async with coordinators_of(options, CONFIG) as coordinators:
+        left = f"d-{TRANSACTION.sink_id}-0-4-0"
+        await prepared(coordinators, hasty.bootstrap, "swept", left, ["x"], timeout_ms=7_000)
+        await committer.sweep(TRANSACTION, [])
+        # The brokers, who end it after seven seconds, would say CompleteAbort.
+        assert (await coordinators.describe([left]))[left].state == "Empty"
+    await committer.aclose()

@@ -17,7 +17,7 @@ from asyncsink_kafka.transactions.connecting import coordinators_of
 from asyncsink_kafka.transactions.coordinators import OPEN, UNDECIDED, TransactionCoordinators, each_of
 from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX, TransactionalId, is_over, sink_name
 from asyncsink_kafka.transactions.outcome import Outcome, committed
-from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS, is_open
+from asyncsink_kafka.transactions.session import LEAST_TIMEOUT_MS, is_open
 
 if TYPE_CHECKING:
     from asyncsink_kafka.options import KafkaOptions
@@ -139,8 +139,9 @@ class KafkaCommitter(Committer[KafkaTransaction]):
         coordinators = await self._coordinators()
         # What was just committed may still be open for a moment, and ends by itself.
         found = await coordinators.open_with(f"{prefix}-", UNDECIDED)
+        # Nothing is ever written under that timeout, so that it only has to be one that every broker takes.
         await each_of(
-            lambda each: coordinators.fence(each, self._fencing_ms),
+            lambda each: coordinators.fence(each, LEAST_TIMEOUT_MS),
             [each for each in found if is_over(each, prefix, transaction)],
         )
         if prefix != DEFAULT_PREFIX:
@@ -154,12 +155,6 @@ class KafkaCommitter(Committer[KafkaTransaction]):
     async def aclose(self) -> None:
         self._found = None
         await self._stack.aclose()
-
-    @property
-    def _fencing_ms(self) -> int:
-        """Nothing is ever written under this timeout, so that any will do that the brokers take."""
-        timeout_s = self._options.transaction_timeout_s
-        return min(60_000, USUAL_MAXIMUM_MS if timeout_s is None else round(timeout_s * 1000))
 
     async def _coordinators(self) -> TransactionCoordinators:
         if self._found is None:

@@ -18,7 +18,9 @@ logger = logging.getLogger(__name__)
 USUAL_MAXIMUM_MS: Final = 900_000
 """The brokers' ``transaction.max.timeout.ms`` where nobody has set it."""
 
-_LEAST_TIMEOUT_MS: Final = 1_000
+LEAST_TIMEOUT_MS: Final = 1_000
+"""Brokers that take no longer one are of no use."""
+
 _ABORT_S: Final = 5.0
 _TOO_LONG: Final = "INVALID_TRANSACTION_TIMEOUT"
 
@@ -108,7 +110,7 @@ class TransactionSession:
                     f"transaction.max.timeout.ms, {allowed}; give at most that, or leave it out"
                 )
             lower_ms = largest_ms or timeout_ms // 2
-            if lower_ms < _LEAST_TIMEOUT_MS or lower_ms >= timeout_ms:
+            if lower_ms < LEAST_TIMEOUT_MS or lower_ms >= timeout_ms:
                 raise FatalRequestError(
                     f"the brokers take no transaction timeout, not even {timeout_ms / 1000:g} s: look at their "
                     "transaction.max.timeout.ms"
