@@ -3,9 +3,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import anyio
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.cluster import ClusterMetadata
 from anyio import to_thread
 
 from asyncsink.config import RetryPolicy
@@ -98,4 +101,54 @@ async def test_a_cancelled_connect_leaves_nothing(silent_port: int, handover: Ha
             pass
 
     assert scope.cancelled_caught
+    assert await left_running() == []
+
+
+class OneId:
+    """What gives each producer an id for a transaction of its own; this one has a single id."""
+
+    async def arguments(self) -> dict[str, Any]:
+        return {"transactional_id": "orders-1", "transaction_timeout_ms": 1_000}
+
+
+@pytest.mark.parametrize("session", [None, OneId()], ids=["idempotent", "transactional"])
+async def test_a_cluster_that_names_no_broker_is_told_so(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch, session: Any
+) -> None:
+    """As one that has only just started; aiokafka fails a bare assertion then."""
+    monkeypatch.setattr(ClusterMetadata, "brokers", lambda _: set())
+    with pytest.raises(DestinationUnavailableError, match=r"within retry.timeout = 0.4 s: .*the cluster names no brok"):
+        async with connect(options_for(cluster.bootstrap), config_of(retry=QUICK), session=session):
+            pass
+
+    assert await left_running() == []
+
+
+async def test_it_is_waited_for(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, answers = ClusterMetadata.brokers, [set[Any]()] * 3
+    monkeypatch.setattr(ClusterMetadata, "brokers", lambda self: answers.pop() if answers else found(self))
+    async with connect(options_for(cluster.bootstrap), config_of(), session=OneId()) as client:  # type: ignore[arg-type]
+        assert "BROKER_NOT_AVAILABLE" in str(client.last_error)
+        assert "the cluster names no broker yet" in str(client.last_error)
+
+
+async def test_one_that_is_cancelled_while_its_transaction_begins_leaves_nothing(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = anyio.Event()
+
+    async def begin(_: AIOKafkaProducer) -> None:
+        begun.set()
+        await anyio.sleep_forever()
+
+    async def run() -> None:
+        async with connect(options_for(cluster.bootstrap), config_of(), session=OneId()):  # type: ignore[arg-type]
+            pass
+
+    monkeypatch.setattr(AIOKafkaProducer, "begin_transaction", begin)
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        await begun.wait()
+        group.cancel_scope.cancel()
+
     assert await left_running() == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, NodeNotReadyError
 
 from asyncsink.config import RetryPolicy
 from asyncsink.errors import DestinationUnavailableError, FatalRequestError, RequestError
@@ -127,8 +127,6 @@ class Producers:
             producer = AIOKafkaProducer(**self._arguments, **own)
             reasons = await self._try(producer, deadline_s)
             if not reasons:
-                if own:
-                    await producer.begin_transaction()
                 if topics := list(self._topics):
                     producer.client.set_topics(topics)
                 return producer
@@ -150,12 +148,16 @@ class Producers:
         try:
             with anyio.CancelScope(deadline=deadline_s) as self._starting:
                 await producer.start()
+                if self._session is not None:
+                    await producer.begin_transaction()
                 started = True
         except Exception as failure:
             error = failure
         finally:
             self._starting = None
             if not started:
+                # At once: by the time it is stopped it may have heard of brokers.
+                error = _told(error, producer)
                 with anyio.CancelScope(shield=True):
                     await producer.stop()
         if started:
@@ -198,6 +200,13 @@ class Producers:
             )
         self._watch.last_error = said
         logger.warning("Kafka at %s cannot be reached yet: %s", servers, said)
+
+
+def _told(error: Exception, producer: AIOKafkaProducer) -> Exception:
+    """The error, or what it means: where a server names no broker, aiokafka fails a bare assertion, or waits."""
+    if isinstance(error, AssertionError | TimeoutError) and not producer.client.cluster.brokers():
+        error = NodeNotReadyError("the cluster names no broker yet")
+    return error
 
 
 def jitter_s(retry: RetryPolicy, waits: int) -> float:
