@@ -18,10 +18,10 @@ pytestmark = pytest.mark.anyio
 TIMEOUT_MS = 60_000
 
 
-async def checked(monkeypatch: pytest.MonkeyPatch, age_ms: float) -> None:
-    """Check a transaction that is open, and was begun so long ago by the driver's clock."""
+async def checked(monkeypatch: pytest.MonkeyPatch, age_ms: float, state: str = "Ongoing") -> None:
+    """Check a transaction that was begun so long ago by the driver's clock."""
     begun_ms = round(time.time() * 1000 - age_ms)
-    found = Described("orders-1", "Ongoing", 17, 5, TIMEOUT_MS, begun_ms)
+    found = Described("orders-1", state, 17, 5, TIMEOUT_MS, begun_ms)
 
     class Coordinators(TransactionCoordinators):
         def __init__(self) -> None:
@@ -48,5 +48,14 @@ async def test_one_with_time_left_or_of_another_clock_is_decided(
 
 @pytest.mark.parametrize("age_ms", [0.95 * TIMEOUT_MS, TIMEOUT_MS + 1_000])
 async def test_one_whose_timeout_is_nearly_over_is_not(monkeypatch: pytest.MonkeyPatch, age_ms: float) -> None:
-    with pytest.raises(CommitError, match=r"of the 60 s \(transactionTimeout\) .* 'orders-1' \d\.\d s are left"):
+    with pytest.raises(
+        CommitError, match=r"of the 60 s \(transactionTimeout\) .* 'orders-1' \d\.\d s are left, .* Start the query or"
+    ):
         await checked(monkeypatch, age_ms)
+
+
+async def test_one_that_was_ended_is_not_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        CommitError, match=r"'orders-1' was ended before .* nothing of the batch is committed\. Start the query or job"
+    ):
+        await checked(monkeypatch, 0, state="CompleteAbort")

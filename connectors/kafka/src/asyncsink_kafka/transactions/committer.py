@@ -30,6 +30,8 @@ LEAST_LEFT: Final = 0.1
 LATEST_ABORT_MS: Final = 30_000
 """Three times the interval in which brokers look for transactions whose timeout is over."""
 
+_START_AGAIN: Final = "Start the query or job again, which writes the batch again"
+
 _PROBE: Final = "permissions"
 """With the prefix before it an id that nobody uses."""
 
@@ -75,8 +77,8 @@ class KafkaCommitter(Committer[KafkaTransaction]):
             if not is_open(state, each.producer_id, each.producer_epoch):
                 raise CommitError(
                     f"the transaction {each.transactional_id!r} was ended before the batch was decided; nothing of the "
-                    "batch is committed, and Spark writes it again. If this comes again and again, make batches "
-                    "smaller or transactionTimeout longer, and see that no other query has the same checkpoint"
+                    f"batch is committed. {_START_AGAIN}. If this comes again and again, make batches smaller or "
+                    "transactionTimeout longer, and see that no other query has the same checkpoint"
                 )
             left_ms = each.started_ms + each.timeout_ms - now_ms
             # One that is open long after its end shows that the clocks of brokers and driver differ.
@@ -84,8 +86,8 @@ class KafkaCommitter(Committer[KafkaTransaction]):
                 raise CommitError(
                     f"of the {each.timeout_ms / 1000:g} s (transactionTimeout) of the transaction "
                     f"{each.transactional_id!r} {max(left_ms, 0) / 1000:.1f} s are left, which is too little to commit "
-                    "it safely; nothing of the batch is committed, and Spark writes it again. Make batches smaller, or "
-                    "transactionTimeout and the brokers' transaction.max.timeout.ms longer"
+                    "it safely; nothing of the batch is committed. Make batches smaller, or transactionTimeout and the "
+                    f"brokers' transaction.max.timeout.ms longer. {_START_AGAIN}"
                 )
 
     async def commit(self, committables: Sequence[KafkaTransaction]) -> list[KafkaTransaction]:

@@ -63,9 +63,9 @@ class TransactionSession:
         found = (await self._coordinators.describe([transactional_id])).get(transactional_id)
         if not is_open(found, producer_id, epoch):
             raise DeliveryError(
-                f"the transaction {transactional_id!r} was {_ended(found)} before it was prepared; the batch is "
-                "written again. If this comes again and again, make batches smaller or transactionTimeout longer, and "
-                "see that no other query has the same checkpoint"
+                f"the transaction {transactional_id!r} was {_ended(found)} before it was prepared; nothing of "
+                "it will be seen, and Spark repeats the task. If this comes again and again, make batches smaller or "
+                "transactionTimeout longer, and see that no other query has the same checkpoint"
             )
         assert found is not None
         return KafkaTransaction(transactional_id, producer_id, epoch, found.started_ms, found.timeout_ms, records)
