@@ -19,7 +19,7 @@ from asyncsink.cli.machine import Machine
 from asyncsink.ledger import FOLDER, BatchProgress
 from asyncsink.transactions.log import Decision
 from asyncsink_testing.killing import Killed
-from asyncsink_testing.staged_sink import StagedSink
+from asyncsink_testing.staged_sink import StagedCommitter, StagedSink
 
 from .driver import Driver
 
@@ -167,6 +167,22 @@ def test_a_destination_that_cannot_be_asked_is_an_error_beside_what_can_be_told(
     assert "hush" not in text
     document, code = run(["status", str(tmp_path), *elsewhere, "--json"], Machine.here())
     assert (code, "hush" in document) == (1, False)
+
+
+def test_so_is_one_that_does_not_answer(
+    tmp_path: Path, query: Driver, destination: StagedDestination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: Any) -> Any:
+        await anyio.sleep_forever()
+
+    query.whole_batch("a")
+    monkeypatch.setattr("asyncsink.transactions.committers._TIDY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(StagedCommitter, "open_transactions", hang)
+    text, code = asked(tmp_path, destination)
+    assert code == 1
+    assert text.splitlines()[-1] == (
+        "error: the destination of 'staged': TimeoutError: no answer within 0.05 s; what was logged before may say why"
+    )
 
 
 def test_json_has_what_the_text_shows(tmp_path: Path, query: Driver, destination: StagedDestination) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -16,6 +16,8 @@ from asyncsink.sink import Sink
 from asyncsink.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _TIDY_TIMEOUT_S: Final = 60.0
 _CLOSE_TIMEOUT_S: Final = 10.0
@@ -67,10 +69,10 @@ class Committers:
 
         :raises TimeoutError: it does not answer
         """
-        if self._sweeper is None:
+        sweeper = self._sweeper
+        if sweeper is None:
             return ()
-        with anyio.fail_after(_TIDY_TIMEOUT_S):
-            return await self._sweeper.open_transactions(transaction)
+        return await _answered(lambda: sweeper.open_transactions(transaction), _TIDY_TIMEOUT_S)
 
     async def aclose(self) -> None:
         """Have both of them give up what they hold."""
@@ -84,14 +86,19 @@ class Committers:
     ) -> None:
         """What fails here leaves at most what nobody sees, and a later sweep finds: no reason to fail a batch."""
         try:
-            with anyio.fail_after(timeout_s):
-                await call()
+            await _answered(call, timeout_s)
         except ConfigurationError:
             raise
         except Exception as error:
             logger.warning(
                 "the committer of %r could not %s: %s: %s", self.name, operation, type(error).__name__, error
             )
+
+
+async def _answered(call: Callable[[], Awaitable[T]], timeout_s: float) -> T:
+    with anyio.move_on_after(timeout_s):
+        return await call()
+    raise TimeoutError(f"no answer within {timeout_s:g} s; what was logged before may say why")
 
 
 @asynccontextmanager
