@@ -12,7 +12,8 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncsink import CommitError, CommitTimedOutError, LostCommittablesError
+from asyncsink import CommitError, CommitTimedOutError, ConfigurationError, LostCommittablesError
+from asyncsink.transactions.coordinator import Coordinator
 from asyncsink.transactions.log import Decision
 from asyncsink_testing.staged_sink import SnapshotCommitter, Staged, StagedCommitter, StagingArea
 
@@ -185,3 +186,51 @@ def test_what_the_committer_finds_lost_before_the_decision_is_not_decided(
     assert area.visible == []
     successor.whole_batch("a")
     assert area.visible == ["a"]
+
+
+async def find_another(*_: Any) -> None:
+    raise ConfigurationError("another query has the prefix 'orders'")
+
+
+def test_a_job_without_a_name_does_not_fail_for_what_is_found_once_it_is_committed(
+    driver: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would be run again, and write its rows once more."""
+    decision = replace(driver.prepared(driver.begin().transaction, "a"), batch_id=None)
+    monkeypatch.setattr(StagedCommitter, "sweep", find_another)
+    with caplog.at_level(logging.WARNING):
+        driver.commit(decision)
+    assert "the batch job to 'orders' is committed, and not to be run so again: another query has the" in caplog.text
+    assert driver.log.generations().is_finished
+    assert area.visible == ["a"]
+
+
+@pytest.mark.parametrize("is_job", [False, True], ids=["micro-batch", "named job"])
+def test_what_a_successor_finds_committed_does(
+    driver: Driver, successor: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch, is_job: bool
+) -> None:
+    decision = driver.prepared(driver.begin().transaction, "a")
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedCommitter, "sweep", find_another)
+        with pytest.raises(ConfigurationError, match="another query has the prefix 'orders'"):
+            driver.commit(as_job(decision) if is_job else decision)
+    assert successor.begin().recovered
+    assert area.visible == ["a"]
+
+
+@pytest.mark.parametrize("is_certain", [True, False])
+def test_nobody_is_told_to_mend_a_log_that_is_gone_with_its_job(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, is_certain: bool
+) -> None:
+    begun = driver.begin().transaction
+    first, second = (driver.prepared(replace(begun, generation=number), "a") for number in (1, 2))
+    decision = replace(first, committables=first.committables + second.committables)
+
+    async def lose(_: Any, committables: list[Staged]) -> list[Staged]:
+        raise LostCommittablesError("gone", committables[:1], may_be_committed=not is_certain)
+
+    monkeypatch.setattr(StagedCommitter, "commit", lose)
+    coordinator = Coordinator("orders", driver.sink, driver.log, is_kept=False)
+    with pytest.raises(CommitError, match="remove what is visible of it before it is run again, or have") as caught:
+        anyio.run(coordinator.commit, decision)
+    assert "slot-1" not in str(caught.value)

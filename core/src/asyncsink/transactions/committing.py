@@ -22,9 +22,11 @@ _INITIAL_BACKOFF_S: Final = 0.1
 _MAX_BACKOFF_S: Final = 10.0
 
 _COMMITTED_LATER: Final = "it stays prepared, and is committed when the job starts again, before anything is written"
+REMOVE: Final = "remove what is visible of it before it is run again, or have its rows twice"
+"""What a person can do about a job of which a part is committed, and whose log is gone when it ends."""
+
 _LEFT: Final = (
-    "a part of it may be committed, and nobody will commit the rest, as the job has no stateLocation; remove what is "
-    "visible of it before it is run again, or have its rows twice"
+    f"a part of it may be committed, and nobody will commit the rest, as the job has no stateLocation; {REMOVE}"
 )
 
 Commit = Callable[[Sequence[Any]], Awaitable[list[Any]]]

@@ -18,7 +18,7 @@ from asyncsink.errors import CommitError, ConfigurationError, LedgerError
 from asyncsink.ledger.state import KeptState, LedgerState
 from asyncsink.sink import Sink
 from asyncsink.transactions.committers import Committers, committers_of
-from asyncsink.transactions.committing import Lost, as_kept, check_given, commit_until_done, in_time, of_kept
+from asyncsink.transactions.committing import REMOVE, Lost, as_kept, check_given, commit_until_done, in_time, of_kept
 from asyncsink.transactions.log import Decision, Outcome, TransactionLog
 from asyncsink.transactions.transaction import Transaction
 from asyncsink.writer_states import restored_states
@@ -152,9 +152,18 @@ class Coordinator:
                 await self._is_carried_out(committers, decision, what, end_of_input=end_of_input)
             if sweep:
                 # Before it is done: of a sweep that hangs a successor then knows, and takes other names.
-                await committers.sweep(decision.transaction, self._states(decision.after))
+                await self._sweep(committers, decision)
         if decision.outcome is Outcome.PREPARED:
             self._log.finish(decision.transaction.generation)
+
+    async def _sweep(self, committers: Committers, decision: Decision) -> None:
+        try:
+            await committers.sweep(decision.transaction, self._states(decision.after))
+        except ConfigurationError as error:
+            if decision.batch_id is not None or decision.job is not None:
+                raise
+            # A job without a name that failed for it would be run again, and write its rows once more.
+            logger.warning("%s is committed, and not to be run so again: %s", _described(self._name, decision), error)
 
     async def _decide(self, committers: Committers, decision: Decision) -> None:
         transaction, what = decision.transaction, _described(self._name, decision)
@@ -262,16 +271,16 @@ class Coordinator:
         return await self._committed(committer.commit, found, serializer, what)
 
     def _lost_message(self, transaction: Transaction, lost: Lost, what: str) -> str:
+        remedies = self._log.remedies(transaction.generation) if self._is_kept else REMOVE
         said = f"the destination has lost {lost.count} of {lost.of} committables of {what} ({lost.reason})"
         if not lost.is_certain:
             return (
                 f"the destination cannot tell of {lost.count} of {lost.of} committables of {what} whether they were "
-                f"committed ({lost.reason}); look there which rows are visible: "
-                f"{self._log.remedies(transaction.generation)}"
+                f"committed ({lost.reason}); look there which rows are visible: {remedies}"
             )
         if lost.is_whole:
             return f"{said}; nothing of it was committed: start the job again, which writes the batch again"
-        return f"{said}, and the others are committed; {self._log.remedies(transaction.generation)}"
+        return f"{said}, and the others are committed; {remedies}"
 
     async def _committed(
         self, commit: Callable[[Sequence[Any]], Awaitable[list[Any]]], values: Sequence[Any], serializer: Any, what: str
