@@ -32,6 +32,13 @@ def test_failing_at_a_timeout_is_refused_with_what_to_set() -> None:
         KafkaSink.from_options({**BROKERS, "failOnTimeout": "true"})
 
 
+@pytest.mark.parametrize("opened", ["open", "open_blocking"])
+def test_a_writer_that_nobody_commits_for_is_refused_with_what_to_use(opened: str) -> None:
+    sink = KafkaSink.from_options({**BROKERS, "deliveryGuarantee": "exactly-once"})
+    with pytest.raises(ConfigurationError, match=r"'deliveryGuarantee' = 'exactly-once' needs .*asyncsink.run_local"):
+        getattr(sink, opened)()
+
+
 def test_limits_are_told_in_javas_names_and_in_ours() -> None:
     java = {
         "kafka.batch.size": "16384", "kafka.linger.ms": "0", "kafka.buffer.memory": "33554432",

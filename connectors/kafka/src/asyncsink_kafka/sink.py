@@ -130,7 +130,13 @@ class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
         """A writer for programs without Spark: ``async with sink.open() as writer: await writer.write(element)``.
 
         :param metric_group: where the writer tells of itself, such as ``Metrics().group.add_group("orders")``
+        :raises ConfigurationError: the sink delivers exactly once, and nobody would commit
         """
+        if self.options.is_transactional:
+            raise ConfigurationError(
+                "option 'deliveryGuarantee' = 'exactly-once' needs somebody who commits, and a program that opens a "
+                "writer by itself has nobody; write by asyncsink.run_local, or set deliveryGuarantee=at-least-once"
+            )
         from asyncsink_kafka.writer import KafkaWriter
 
         return KafkaWriter(self, WriterInitContext(metric_group=metric_group), config or self.config)

@@ -199,6 +199,14 @@ def test_pem_may_be_files_or_text() -> None:
             "option 'transactionTimeout' = 0.0 must be larger than 0",
         ),
         (
+            {"deliveryGuarantee": "exactly-once", "transactionTimeout": "inf"},
+            "option 'transactionTimeout' = inf must be at most 2147483.647 seconds, which is all that Kafka's protocol",
+        ),
+        (
+            {"deliveryGuarantee": "exactly-once", "transactionTimeout": "30d"},
+            "option 'transactionTimeout' = 2592000.0 must be at most 2147483.647 seconds",
+        ),
+        (
             {"transactionalIdPrefix": "orders"},
             "'orders' is of transactions, and 'deliveryGuarantee' = 'at-least-once' makes none; set deliver",
         ),

@@ -18,6 +18,7 @@ from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX
 # Java's clients allow the name of a listener before the host.
 _BROKER = re.compile(r"(?:[A-Za-z0-9_]+://)?(?P<host>\[[0-9a-fA-F:.%]+\]|[^\s:/@,\[\]]+)(?::(?P<port>\d{1,5}))?")
 _PREFIX = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_LONGEST_TIMEOUT_S = (2**31 - 1) / 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class DestinationOptions(ConnectorOptions):
     transaction_timeout_s: float | None = option(
         None,
         doc="Time after which brokers abort a transaction: a batch, and a restart of the query in the midst of a "
-        "commit, must take less. By default transaction.max.timeout.ms of the brokers.",
+        "commit, must take less. By default 15 min, or transaction.max.timeout.ms of the brokers where that is less.",
         unit="s",
     )
     client_id: str | None = option(None, doc="Name of this client in the logs and quotas of the brokers.")
@@ -211,6 +212,11 @@ class DestinationOptions(ConnectorOptions):
             )
 
     def _check_sizes(self) -> None:
+        if (self.transaction_timeout_s or 0) > _LONGEST_TIMEOUT_S:
+            raise ConfigurationError(
+                f"option 'transactionTimeout' = {self.transaction_timeout_s} must be at most {_LONGEST_TIMEOUT_S} "
+                "seconds, which is all that Kafka's protocol can tell; leave it out for the brokers' own maximum"
+            )
         for name, value, example in (
             ("batchSizeInBytes", self.batch_size_in_bytes, "900000"),
             ("maxBlock", self.max_block_s, "60s"),
