@@ -48,6 +48,17 @@ async def test_so_is_one_whose_timeout_is_over(
     assert told == "INVALID_PRODUCER_EPOCH, and the id is CompleteAbort with epoch 1"
 
 
+async def test_whoever_is_held_up_by_one_reads_on_when_its_timeout_is_over(
+    coordinators: TransactionCoordinators, broker: KafkaBroker, topic: str
+) -> None:
+    values = [str(number) for number in range(50)]
+    await prepared(coordinators, broker.bootstrap, topic, f"{topic}-a", values, timeout_ms=5_000)
+    others = await prepared(coordinators, broker.bootstrap, topic, f"{topic}-b", ["behind"])
+    assert (await committed(coordinators, others))[0] is Outcome.COMMITTED
+    await until_ended(coordinators, f"{topic}-a")
+    assert committed_in(broker.bootstrap, topic) == ["behind"]
+
+
 async def test_one_that_was_committed_counts_so_though_its_id_was_taken_over_since(
     coordinators: TransactionCoordinators, broker: KafkaBroker, topic: str
 ) -> None:

@@ -71,7 +71,7 @@ ERRORS = ErrorTable.of(
         "SSL_AUTHENTICATION_FAILED": "Check securityProtocol, and the options sslTruststore* and sslKeystore*.",
         "TOPIC_AUTHORIZATION_FAILED": "Allow the user Write and Describe on the topic, and Create if it is to be made.",
         "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "Allow the user Write and Describe on the transactional ids that "
-        "begin with transactionalIdPrefix.",
+        "begin with transactionalIdPrefix, asyncsink by default.",
         "TRANSACTIONAL_ID_NOT_FOUND": _TRANSACTION,
         "TRANSACTION_ABORTABLE": _TRANSACTION,
         TRANSACTION_FAILED: _TRANSACTION,
