@@ -13,6 +13,9 @@ from asyncsink.options.door import DoorOptions
 from asyncsink.options.fields import option_fields
 from asyncsink.spark.transactions import KEPT_JOBS
 from asyncsink.transactions.coordinator import COMMIT_TIMEOUT_S
+from asyncsink_kafka.transactions.committer import LEAST_LEFT
+from asyncsink_kafka.transactions.naming import PLACES
+from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS
 from asyncsink_testing.staged_sink import StagedSink, StagingArea
 
 PAGE = (Path(__file__).resolve().parents[1] / "explanation" / "exactly-once.md").read_text()
@@ -34,3 +37,11 @@ def test_the_options_of_the_page_exist_with_its_numbers() -> None:
     assert named <= {spelling.name for option in option_fields(DoorOptions) for spelling in option.spellings}
     assert f"the last {KEPT_JOBS} names" in section
     assert f"| {COMMIT_TIMEOUT_S:g} s: " in section
+
+
+def test_the_numbers_of_kafka_are_those_of_its_connector() -> None:
+    section = PAGE.partition("\n## Kafka\n")[2].partition("\n## ")[0]
+    assert (PLACES, LEAST_LEFT, USUAL_MAXIMUM_MS) == (8, 0.1, 15 * 60_000)
+    assert "from a pool of eight for each partition" in section
+    assert "with a tenth of their timeout left" in section
+    assert "a transaction of Kafka's for fifteen minutes by default" in PAGE

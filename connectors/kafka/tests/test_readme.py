@@ -21,6 +21,8 @@ from asyncsink_kafka.columns import COLUMN_TYPES
 from asyncsink_kafka.options.producer_settings import SETTINGS
 from asyncsink_kafka.partitioning.own import ByRecord
 from asyncsink_kafka.records import Records
+from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX
+from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS
 from asyncsink_testing.kafka import MockCluster
 from asyncsink_testing.kafka.reading import TopicReader
 
@@ -141,6 +143,8 @@ def test_each_default_in_the_table_is_the_codes() -> None:
     assert defaults["maxRecordSizeInBytes"] == f"{config.max_record_size_in_bytes >> 20} MiB"
     assert defaults["requestTimeout"] == f"{config.request_timeout_s:g} s"
     assert defaults["retry.timeout"] == f"{config.retry.timeout_s:g} s"
+    assert defaults["transactionalIdPrefix"] == f"`{DEFAULT_PREFIX}`"
+    assert defaults["transactionTimeout"].startswith(f"{USUAL_MAXIMUM_MS // 60_000} min, or the brokers'")
     assert defaults["retry.initialBackoff"] == f"{config.retry.initial_backoff_s * 1000:g} ms"
 
 
