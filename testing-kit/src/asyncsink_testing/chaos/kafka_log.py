@@ -52,9 +52,11 @@ class KafkaReader:
 
     def everything(self) -> list[Row]:
         """:raises ChaosError: the broker does not let all be read that it says it has"""
-        consumer = _consumer(self._endpoint.read_text(), "read_committed")
+        bootstrap = self._endpoint.read_text()
+        ends = _ends(bootstrap)
+        consumer = _consumer(bootstrap, "read_committed")
         try:
-            return list(_to_the_end(consumer))
+            return list(_read_to(consumer, ends))
         finally:
             consumer.close()
 
@@ -75,14 +77,22 @@ def _partitions(offset: int) -> list[Any]:
     return [TopicPartition(TOPIC, partition, offset) for partition in range(PARTITIONS)]
 
 
-def _to_the_end(consumer: Any) -> Iterator[Row]:
-    """The rows up to where the partitions end now.
+def _ends(bootstrap: str) -> list[int]:
+    """Where the partitions end now: to one who reads what is committed an open transaction would be the end."""
+    consumer = _consumer(bootstrap, "read_uncommitted")
+    try:
+        return [consumer.get_watermark_offsets(each, timeout=_WATERMARKS_S)[1] for each in _partitions(0)]
+    finally:
+        consumer.close()
 
-    :raises ChaosError: that cannot be reached; a transaction that nobody has ended stands in the way of all after it
+
+def _read_to(consumer: Any, ends: list[int]) -> Iterator[Row]:
+    """The rows before these ends.
+
+    :raises ChaosError: they cannot be reached; a transaction that nobody has ended stands in the way of all after it
     """
     from confluent_kafka import KafkaError
 
-    ends = [consumer.get_watermark_offsets(each, timeout=_WATERMARKS_S)[1] for each in _partitions(0)]
     consumer.assign(_partitions(0))
     reached = [0] * len(ends)
     deadline_s = time.monotonic() + _READ_S

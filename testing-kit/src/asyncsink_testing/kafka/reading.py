@@ -14,7 +14,8 @@ _POLL_S = 0.2
 class TopicReader:
     """Reads a topic from its beginning to what is its end at that moment, with librdkafka, which checks each CRC.
 
-    It remembers what it has read, and reads on from there. May be called from several threads.
+    What is committed, to be exact, and of each partition nothing behind the first transaction that is open. It
+    remembers what it has read, and reads on from there. May be called from several threads.
     """
 
     def __init__(self, bootstrap: str, topic: str) -> None:
