@@ -12,7 +12,13 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncsink import CommitError, CommitTimedOutError, ConfigurationError, LostCommittablesError
+from asyncsink import (
+    CommitError,
+    CommitTimedOutError,
+    ConfigurationError,
+    FatalRequestError,
+    LostCommittablesError,
+)
 from asyncsink.transactions.coordinator import Coordinator
 from asyncsink.transactions.log import Decision
 from asyncsink_testing.staged_sink import SnapshotCommitter, Staged, StagedCommitter, StagingArea
@@ -234,3 +240,27 @@ def test_nobody_is_told_to_mend_a_log_that_is_gone_with_its_job(
     with pytest.raises(CommitError, match="remove what is visible of it before it is run again, or have") as caught:
         anyio.run(coordinator.commit, decision)
     assert "slot-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("is_kept", "told"),
+    [
+        (True, "it stays prepared, and is committed when the job starts again, before anything is written"),
+        (False, "nobody will commit the rest, as the job has no stateLocation; remove what is visible of it before"),
+    ],
+)
+def test_what_the_destination_refuses_once_it_is_decided_is_told_with_what_follows(
+    driver: Driver, area: StagingArea, monkeypatch: pytest.MonkeyPatch, is_kept: bool, told: str
+) -> None:
+    decision = driver.prepared(driver.begin().transaction, "a")
+    coordinator = Coordinator("orders", driver.sink, driver.log, is_kept=is_kept)
+    refusal = FatalRequestError("permission was taken away")
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedCommitter, "commit", refuse(refusal))
+        with pytest.raises(
+            CommitError, match=f"decided, and its commit failed with FatalRequestError: perm.*{told}"
+        ) as caught:
+            anyio.run(coordinator.commit, decision)
+    assert caught.value.__cause__ is refusal
+    assert driver.begin().recovered
+    assert area.visible == ["a"]

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import anyio
 
-from asyncsink.errors import CommitError, CommitTimedOutError, LostCommittablesError
+from asyncsink.errors import AsyncSinkError, CommitError, CommitTimedOutError, LostCommittablesError
 from asyncsink.ledger.state import KeptState
 from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink.sink import Sink
@@ -97,7 +97,7 @@ async def commit_until_done(
     :param is_kept: whether somebody will find it in the log later
     :returns: what was lost, once all others are committed; None if nothing was
     :raises CommitTimedOutError: some are not committed when `timeout_s` are over
-    :raises CommitError: the committer returned or lost what it was not given, or the destination is away
+    :raises CommitError: the committer returned or lost what it was not given, or the destination is away or refuses
     """
     left, lost, reason, is_certain, backoff_s = list(committables), 0, "", True, _INITIAL_BACKOFF_S
     with anyio.move_on_after(timeout_s):
@@ -108,7 +108,9 @@ async def commit_until_done(
                 _check_lost(left, error, serializer)
                 again, reason = list(error.again), str(error)
                 lost, is_certain = lost + len(error.lost), is_certain and not error.may_be_committed
-            except OSError as error:
+            except CommitError:
+                raise
+            except (OSError, AsyncSinkError) as error:
                 raise CommitError(
                     f"{what} is decided, and its commit failed with {type(error).__name__}: {error}; "
                     f"{_COMMITTED_LATER if is_kept else _LEFT}"
