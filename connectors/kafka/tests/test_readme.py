@@ -99,6 +99,11 @@ def test_every_set_of_security_options_is_taken() -> None:
     assert mechanisms == {None, "PLAIN", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"}
 
 
+def test_the_options_for_exactly_once_are_taken() -> None:
+    kafka, _ = parse_options({**BROKER, **block("deliveryGuarantee")["once"]}, KafkaOptions, WriterOptions)
+    assert (kafka.is_transactional, kafka.transaction_prefix) == (True, "flights")
+
+
 def test_the_query_has_options_that_are_read() -> None:
     (query,) = re.findall(r"```python\nquery = (.*?)```", README, re.DOTALL)
     options = dict(re.findall(r'\.option\("([^"]+)", "([^"]+)"\)', query))
