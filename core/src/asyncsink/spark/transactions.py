@@ -45,7 +45,9 @@ def begin(plan: Plan) -> Recovered:
     """
     store = _store(plan)
     log = TransactionLog(store)
-    begun = anyio.run(partial(_coordinator(plan, log).begin, sweep=store.location not in _swept))
+    # A log of the job's own is new, though all of them are shown by one name.
+    is_swept = _is_kept(plan) and store.location in _swept
+    begun = anyio.run(partial(_coordinator(plan, log).begin, sweep=not is_swept))
     _swept.add(store.location)
     committed = begun.committed
     if committed is None:
