@@ -15,7 +15,7 @@ from asyncsink.spark.transactions import KEPT_JOBS
 from asyncsink.transactions.coordinator import COMMIT_TIMEOUT_S
 from asyncsink_kafka.transactions.committer import LEAST_LEFT
 from asyncsink_kafka.transactions.naming import PLACES
-from asyncsink_kafka.transactions.session import USUAL_MAXIMUM_MS
+from asyncsink_kafka.transactions.timeouts import USUAL_MAXIMUM_MS
 from asyncsink_testing.staged_sink import StagedSink, StagingArea
 
 PAGE = (Path(__file__).resolve().parents[1] / "explanation" / "exactly-once.md").read_text()

@@ -49,7 +49,7 @@ class Trial:
         points = Points(kill_at)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(asyncsink.local_run, "open_store", lambda _: WatchedStore.at(self.state, points))
-            for name in ("end", "fence"):
+            for name in ("describe", "end", "fence"):
                 patch.setattr(TransactionCoordinators, name, watched(getattr(TransactionCoordinators, name), points))
             # A process that is killed aborts nothing.
             patch.setattr(TransactionSession, "abort", nothing)
@@ -84,10 +84,10 @@ async def nothing(*_: object) -> None:
 def watched(call: Any, points: Points) -> Any:
     """A request that is a point before and after it."""
 
-    async def asked(self: TransactionCoordinators, transactional_id: str, *arguments: Any, **more: Any) -> Any:
-        points(f"before {call.__name__} of {transactional_id}")
-        answer = await call(self, transactional_id, *arguments, **more)
-        points(f"after {call.__name__} of {transactional_id}")
+    async def asked(self: TransactionCoordinators, of: Any, *arguments: Any, **more: Any) -> Any:
+        points(f"before {call.__name__} of {of}")
+        answer = await call(self, of, *arguments, **more)
+        points(f"after {call.__name__} of {of}")
         return answer
 
     return asked
@@ -105,7 +105,7 @@ def test_all_values_are_committed_once(broker: KafkaBroker, topic: str, tmp_path
 def test_a_run_that_is_killed_at_any_point_is_finished_by_the_next(broker: KafkaBroker, tmp_path: Path) -> None:
     broker.create_topic("whole", 3)
     passed = Trial(broker, "whole", tmp_path / "whole").attempt()
-    assert {point.split(" ")[1] for point in passed} >= {"end", "fence", "creating"}
+    assert {point.split(" ")[1] for point in passed} >= {"describe", "end", "creating"}
     for kill_at in range(len(passed)):
         broker.create_topic(f"killed-{kill_at}", 3)
         trial = Trial(broker, f"killed-{kill_at}", tmp_path / str(kill_at))

@@ -84,11 +84,34 @@ def hasty() -> Iterator[KafkaBroker]:
 
 
 async def test_by_default_the_timeout_is_the_longest_that_the_brokers_take(
-    hasty: KafkaBroker, options: KafkaOptions, caplog: pytest.LogCaptureFixture
+    hasty: KafkaBroker, options: KafkaOptions
 ) -> None:
     async with coordinators_of(replace(options, bootstrap_servers=hasty.bootstrap), CONFIG) as coordinators:
         assert (await session(coordinators, "a").arguments())["transaction_timeout_ms"] == 7_000
-    assert "time out after 7 s, which is the brokers' transaction.max.timeout.ms, and not after 900 s" in caplog.text
+
+
+async def test_of_one_that_is_short_the_driver_warns(
+    hasty: KafkaBroker, options: KafkaOptions, caplog: pytest.LogCaptureFixture
+) -> None:
+    await checked(replace(options, bootstrap_servers=hasty.bootstrap, transactional_id_prefix="e"))
+    assert "time out after 7 s, which is the brokers' transaction.max.timeout.ms, and not after the usual 900 s" in (
+        caplog.text
+    )
+
+
+async def test_a_longer_one_is_refused_where_the_query_is_planned(hasty: KafkaBroker, options: KafkaOptions) -> None:
+    asked = replace(options, bootstrap_servers=hasty.bootstrap, transaction_timeout_s=60.0)
+    with pytest.raises(FatalRequestError, match=r"'transactionTimeout' = 60 s is longer than .*, 7 s; give at most"):
+        await checked(asked)
+
+
+async def checked(options: KafkaOptions) -> None:
+    """As where a batch is planned."""
+    committer = KafkaCommitter(options, CONFIG)
+    try:
+        await committer.check_destination()
+    finally:
+        await committer.aclose()
 
 
 async def test_also_where_they_do_not_tell_it(

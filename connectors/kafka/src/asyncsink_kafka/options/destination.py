@@ -82,7 +82,7 @@ class DestinationOptions(ConnectorOptions):
     transaction_timeout_s: float | None = option(
         None,
         doc="Time after which brokers abort a transaction: a batch, and a restart of the query in the midst of a "
-        "commit, must take less. By default 15 min, or transaction.max.timeout.ms of the brokers where that is less.",
+        "commit, must take less. By default transaction.max.timeout.ms of the brokers, 15 min where nobody has set it.",
         unit="s",
     )
     client_id: str | None = option(None, doc="Name of this client in the logs and quotas of the brokers.")
@@ -118,6 +118,11 @@ class DestinationOptions(ConnectorOptions):
     def transaction_prefix(self) -> str:
         """What transactional ids begin with; a dash and the sink's id follow it."""
         return self.transactional_id_prefix or DEFAULT_PREFIX
+
+    @property
+    def transaction_timeout_ms(self) -> int | None:
+        """In Kafka's unit; None for the brokers' maximum."""
+        return None if self.transaction_timeout_s is None else round(self.transaction_timeout_s * 1000)
 
     @property
     def allowed(self) -> Callable[[str], bool] | None:

@@ -17,7 +17,8 @@ from asyncsink_kafka.transactions.connecting import coordinators_of
 from asyncsink_kafka.transactions.coordinators import OPEN, UNDECIDED, TransactionCoordinators, each_of
 from asyncsink_kafka.transactions.naming import DEFAULT_PREFIX, TransactionalId, is_over, sink_name
 from asyncsink_kafka.transactions.outcome import Outcome, committed
-from asyncsink_kafka.transactions.session import LEAST_TIMEOUT_MS, is_open
+from asyncsink_kafka.transactions.session import is_open
+from asyncsink_kafka.transactions.timeouts import LEAST_TIMEOUT_MS, USUAL_MAXIMUM_MS, accepted_timeout_ms
 
 if TYPE_CHECKING:
     from asyncsink_kafka.options import KafkaOptions
@@ -60,7 +61,19 @@ class KafkaCommitter(Committer[KafkaTransaction]):
         probe = f"{self._options.transaction_prefix}-{_PROBE}"
         await coordinators.describe([probe])
         await coordinators.check_permissions(probe, self._options.topic)
+        await self._check_timeout(coordinators, probe)
         _FIT.add(self._options)
+
+    async def _check_timeout(self, coordinators: TransactionCoordinators, probe: str) -> None:
+        asked_ms = self._options.transaction_timeout_ms
+        timeout_ms = await accepted_timeout_ms(coordinators, probe, asked_ms)
+        if asked_ms is None and timeout_ms < USUAL_MAXIMUM_MS:
+            logger.warning(
+                "transactions time out after %g s, which is the brokers' transaction.max.timeout.ms, and not after the "
+                "usual %g s: a query that is down for longer writes its last batch again",
+                timeout_ms / 1000,
+                USUAL_MAXIMUM_MS / 1000,
+            )
 
     async def check(self, committables: Sequence[KafkaTransaction]) -> None:
         """See that all are open, and will be for a while.
@@ -127,14 +140,20 @@ class KafkaCommitter(Committer[KafkaTransaction]):
         return again
 
     async def abort(self, committables: Sequence[KafkaTransaction]) -> None:
-        if committables:
-            coordinators = await self._coordinators()
-            await each_of(
-                lambda each: coordinators.end(
-                    each.transactional_id, each.producer_id, each.producer_epoch, commit=False
-                ),
-                committables,
-            )
+        if not committables:
+            return
+        coordinators, failures = await self._coordinators(), list[Exception]()
+
+        async def one(each: KafkaTransaction) -> None:
+            # Those of one coordinator that does not answer leave the others none the less.
+            try:
+                await coordinators.end(each.transactional_id, each.producer_id, each.producer_epoch, commit=False)
+            except Exception as error:
+                failures.append(error)
+
+        await each_of(one, committables)
+        if failures:
+            raise failures[0]
 
     async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
         prefix = self._options.transaction_prefix

@@ -63,7 +63,7 @@ async def connect_transactionally(
             context.transaction,
             context.writer_id,
             context.attempt,
-            None if options.transaction_timeout_s is None else round(options.transaction_timeout_s * 1000),
+            options.transaction_timeout_ms,
         )
         async with connect(options, config, session=session) as client:
             yield client

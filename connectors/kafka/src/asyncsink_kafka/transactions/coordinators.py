@@ -86,6 +86,8 @@ class TransactionCoordinators:
     def __init__(self, client: KafkaClient, retry: RetryPolicy) -> None:
         self._client, self._retry = client, retry
         self._nodes: dict[str, int] = {}
+        self._largest_timeout_ms: int | None = None
+        self._has_asked = False
 
     async def end(self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool) -> str:
         """Commit or abort a transaction; Kafka's name of what came of it, ``NONE`` for success."""
@@ -115,17 +117,22 @@ class TransactionCoordinators:
             raise FatalRequestError(f"{_NOT_THE_TOPIC}: the topic {topic!r}. {ERRORS.remedy(_NOT_THE_TOPIC)}")
 
     async def largest_timeout_ms(self) -> int | None:
-        """The brokers' ``transaction.max.timeout.ms``; None if they do not tell this user."""
+        """The brokers' ``transaction.max.timeout.ms``; None if they do not tell this user. They are asked once.
 
-        async def asked(client: Any) -> int | None:
-            node = client.get_random_node()
-            request = DescribeConfigsRequest([(_BROKER, str(node), [_MAX_TIMEOUT])])
-            answer = await self._sent(client, node, request)
-            code, *_, entries = answer.resources[0]
-            self._raise_again(codes.name_of(code))
-            return next((int(entry[1]) for entry in entries if entry[0] == _MAX_TIMEOUT), None)
+        A broker takes another one only when it is started again; one that then refuses it fails the task, and the next
+        one asks anew.
+        """
+        if not self._has_asked:
+            self._largest_timeout_ms = await self._patiently("ask for transaction.max.timeout.ms", self._told_timeout)
+            self._has_asked = True
+        return self._largest_timeout_ms
 
-        return await self._patiently("ask for transaction.max.timeout.ms", asked)
+    async def _told_timeout(self, client: Any) -> int | None:
+        node = client.get_random_node()
+        answer = await self._sent(client, node, DescribeConfigsRequest([(_BROKER, str(node), [_MAX_TIMEOUT])]))
+        code, *_, entries = answer.resources[0]
+        self._raise_again(codes.name_of(code))
+        return next((int(entry[1]) for entry in entries if entry[0] == _MAX_TIMEOUT), None)
 
     async def describe(self, transactional_ids: Sequence[str]) -> dict[str, Described]:
         """How transactions stand, by their ids; those that the cluster does not know are left out."""

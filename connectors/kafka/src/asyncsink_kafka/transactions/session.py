@@ -7,22 +7,16 @@ from typing import Any, Final
 
 import anyio
 
-from asyncsink.errors import DeliveryError, FatalRequestError, RequestError
+from asyncsink.errors import DeliveryError
 from asyncsink.transactions import Transaction
 from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.transactions.coordinators import OPEN, Described, TransactionCoordinators
 from asyncsink_kafka.transactions.naming import PLACES, pool
+from asyncsink_kafka.transactions.timeouts import accepted_timeout_ms
 
 logger = logging.getLogger(__name__)
 
-USUAL_MAXIMUM_MS: Final = 900_000
-"""The brokers' ``transaction.max.timeout.ms`` where nobody has set it."""
-
-LEAST_TIMEOUT_MS: Final = 1_000
-"""Brokers that take no longer one are of no use."""
-
 _ABORT_S: Final = 5.0
-_TOO_LONG: Final = "INVALID_TRANSACTION_TIMEOUT"
 
 
 class TransactionSession:
@@ -52,7 +46,7 @@ class TransactionSession:
         found = await self._free_id()
         self._next += 1
         if self._timeout_ms is None:
-            self._timeout_ms = await self._accepted_timeout_ms(found)
+            self._timeout_ms = await accepted_timeout_ms(self._coordinators, found, self._asked_ms)
         return {"transactional_id": found, "transaction_timeout_ms": self._timeout_ms}
 
     async def prepared(self, transactional_id: str, producer_id: int, epoch: int, records: int) -> KafkaTransaction:
@@ -90,38 +84,6 @@ class TransactionSession:
             f"all {PLACES} transactional ids of partition {self._partition}, such as {ids[0]!r}, have open "
             "transactions; they end when the query is started again, or when their timeout is over"
         )
-
-    async def _accepted_timeout_ms(self, transactional_id: str) -> int:
-        """The timeout, if the brokers take it; or the largest that they do, found by halving where they do not tell."""
-        timeout_ms = self._asked_ms or USUAL_MAXIMUM_MS
-        while True:
-            try:
-                await self._coordinators.fence(transactional_id, timeout_ms)
-            except RequestError as error:
-                if error.code != _TOO_LONG:
-                    raise
-            else:
-                return timeout_ms
-            largest_ms = await self._coordinators.largest_timeout_ms()
-            if self._asked_ms is not None:
-                allowed = "that is set there" if largest_ms is None else f"{largest_ms / 1000:g} s"
-                raise FatalRequestError(
-                    f"option 'transactionTimeout' = {self._asked_ms / 1000:g} s is longer than the brokers' "
-                    f"transaction.max.timeout.ms, {allowed}; give at most that, or leave it out"
-                )
-            lower_ms = largest_ms or timeout_ms // 2
-            if lower_ms < LEAST_TIMEOUT_MS or lower_ms >= timeout_ms:
-                raise FatalRequestError(
-                    f"the brokers take no transaction timeout, not even {timeout_ms / 1000:g} s: look at their "
-                    "transaction.max.timeout.ms"
-                )
-            logger.warning(
-                "transactions time out after %g s, which is the brokers' transaction.max.timeout.ms, and not after %g "
-                "s: a query that is down for longer writes its last batch again",
-                lower_ms / 1000,
-                timeout_ms / 1000,
-            )
-            timeout_ms = lower_ms
 
 
 def is_open(found: Described | None, producer_id: int, epoch: int) -> bool:
