@@ -6,7 +6,6 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from heapq import heappop, heappush
-from itertools import count
 from time import time as wall_clock_s
 from typing import Final, Protocol
 
@@ -47,7 +46,7 @@ class ProcessingTimers:
 
     def __init__(self) -> None:
         self._timers: list[tuple[int, int, Callback]] = []
-        self._numbers = count()
+        self._last_number = 0
         self._claimed = False
         self._changed: anyio.Event | None = None
         self._anchor: tuple[float, float] | None = None
@@ -65,7 +64,8 @@ class ProcessingTimers:
         """Call `callback` once when it is `time`."""
         if not isinstance(time, int) or isinstance(time, bool):
             raise TypeError(f"a timer was registered for {time!r}; give it ms since the epoch, as an int")
-        heappush(self._timers, (time, next(self._numbers), callback))
+        self._last_number += 1
+        heappush(self._timers, (time, self._last_number, callback))
         if self._changed is not None:
             self._changed.set()
 
