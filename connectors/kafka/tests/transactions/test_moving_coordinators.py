@@ -16,7 +16,7 @@ from asyncsink_testing.kafka import KafkaCluster
 from asyncsink_testing.kafka.skipping import skipped_without_kafka
 
 from .conftest import CONFIG, PROPERTIES
-from .preparing import committed_in, prepared
+from .preparing import committed_in, prepared, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.nightly, pytest.mark.kafka_service, pytest.mark.timeout(240)]
 
@@ -45,4 +45,9 @@ async def test_what_was_prepared_with_a_coordinator_that_is_gone_is_committed_by
     assert await commit_until_done(committer.commit, two, COMMITTABLES, COMMIT_S, "batch 0") is None
     await committer.check_destination()
     await committer.aclose()
-    assert committed_in(cluster.bootstrap, TOPIC, timeout_s=60.0) == ["a", "b"]
+
+    async def are_visible() -> bool:
+        # What is decided becomes visible when partitions whose leader was killed have another one.
+        return await run_sync(lambda: committed_in(cluster.bootstrap, TOPIC, timeout_s=60.0)) == ["a", "b"]
+
+    await until(are_visible)
