@@ -10,7 +10,7 @@ import anyio
 from asyncsink.errors import DeliveryError
 from asyncsink.transactions import Transaction
 from asyncsink_kafka.transactions.committable import KafkaTransaction
-from asyncsink_kafka.transactions.coordinators import OPEN, Described, TransactionCoordinators
+from asyncsink_kafka.transactions.coordinators import OPEN, UNDECIDED, Described, TransactionCoordinators
 from asyncsink_kafka.transactions.naming import PLACES, pool
 from asyncsink_kafka.transactions.timeouts import accepted_timeout_ms
 
@@ -88,7 +88,7 @@ class TransactionSession:
 
 def is_open(found: Described | None, producer_id: int, epoch: int) -> bool:
     """Whether a transaction is still its producer's, and can be committed."""
-    if found is None or found.state != "Ongoing":
+    if found is None or found.state not in UNDECIDED:
         return False
     return (found.producer_id, found.producer_epoch) == (producer_id, epoch)
 
