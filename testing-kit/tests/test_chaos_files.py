@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -68,6 +70,25 @@ def test_a_line_that_is_half_written_is_not_read_yet(files: Path, tmp_path: Path
     with hidden.open("ab") as opened:
         opened.write(whole[-3:])
     assert reader.fresh() == [row(0)]
+
+
+def test_a_folder_that_comes_and_goes_is_none_when_it_has_gone(files: Path, tmp_path: Path) -> None:
+    reader, over = FolderReader(tmp_path), Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            (files / SINK).rmdir()
+            (files / SINK).parent.rmdir()
+            (files / SINK).mkdir(parents=True)
+
+    with ThreadPoolExecutor(1) as commits:
+        done = commits.submit(come_and_go)
+        try:
+            seen = [row for _ in range(2000) for row in reader.fresh()]
+        finally:
+            over.set()
+        done.result()
+    assert seen == []
 
 
 def test_only_what_is_shown_counts_in_the_end(files: Path, tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class FolderReader:
         return self._folder.glob("[!_.]*.json")
 
     def _hidden(self) -> Iterator[Path]:
-        return (file for file in self._folder.glob(f"{_HIDDEN}/*/*") if not file.name.startswith("committed"))
+        for sink in _entries(self._folder / _HIDDEN):
+            yield from (file for file in _entries(sink) if not file.name.startswith("committed"))
 
     def _listed(self) -> Iterator[str]:
         for version in self._folder.glob(f"{_MANIFEST}/*.json"):
@@ -67,3 +68,11 @@ class FolderReader:
         whole = data[: data.rfind(b"\n") + 1]
         self._read[begun_as] = start + len(whole)
         yield from map(json.loads, whole.splitlines())
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What stands in a folder that a commit removes when it has shown the last of its files."""
+    try:
+        return [*folder.iterdir()]
+    except FileNotFoundError:
+        return []
