@@ -1,0 +1,52 @@
+"""Rows to streams whose Kafka clusters and topics move at run time: ``format("asyncsink.dynamic_kafka")`` in Spark."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asyncsink_dynamic_kafka.metadata.errors import MetadataError, MetadataUnavailableError
+    from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
+    from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
+    from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
+
+    __version__: str
+
+__all__ = [
+    "ClusterMetadata",
+    "ClusterTopic",
+    "KafkaClusterIdentifier",
+    "KafkaMetadataService",
+    "KafkaStream",
+    "MetadataError",
+    "MetadataUnavailableError",
+]
+
+_MODULES = {
+    "ClusterMetadata": "metadata.streams",
+    "ClusterTopic": "metadata.identifiers",
+    "KafkaClusterIdentifier": "metadata.identifiers",
+    "KafkaMetadataService": "metadata.service",
+    "KafkaStream": "metadata.streams",
+    "MetadataError": "metadata.errors",
+    "MetadataUnavailableError": "metadata.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Finding the connector imports this package first (PEP 562), and must not pay for more than that.
+    if name in _MODULES:
+        return getattr(import_module(f"asyncsink_dynamic_kafka.{_MODULES[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("asyncsink-dynamic-kafka")
+        except PackageNotFoundError:
+            return "unknown"
+    raise AttributeError(f"module 'asyncsink_dynamic_kafka' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,38 @@
+"""One record as it is written to a stream, whatever cluster and topic it will go to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asyncsink_kafka.record import KafkaRecord
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaStreamRecord:
+    """A Kafka record, and the stream that it belongs to (FLIP-515).
+
+    :param stream_id: the logical stream; a router chooses among its cluster topics
+    :param value: None is a tombstone where the topic is compacted
+    :param key: decides the partition, and with the router ``sticky`` the cluster topic
+    :param headers: names and values in order; a name may come twice
+    :param timestamp: ms since the epoch; None for the time at which it is sent
+    :param partition: None for the partitioner's choice; with a number every topic of the stream must have it
+    """
+
+    stream_id: str
+    value: bytes | None = None
+    key: bytes | None = None
+    headers: tuple[tuple[str | None, bytes | None], ...] = ()
+    timestamp: int | None = None
+    partition: int | None = None
+
+    def kafka_record(self, topic: str | None = None) -> KafkaRecord:
+        """What goes to a cluster, once its topic is known."""
+        return KafkaRecord(
+            value=self.value,
+            key=self.key,
+            topic=topic,
+            headers=self.headers,
+            partition=self.partition,
+            timestamp=self.timestamp,
+        )

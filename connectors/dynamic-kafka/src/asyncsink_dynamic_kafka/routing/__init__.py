@@ -1,0 +1,1 @@
+"""Which cluster topics of its stream a record goes to."""
