@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from asyncsink_dynamic_kafka.metadata.errors import MetadataError
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
 from asyncsink_dynamic_kafka.metadata.streams import BOOTSTRAP_SERVERS, ClusterMetadata, KafkaStream
+from asyncsink_kafka.options.topic_names import is_topic_name
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -116,6 +117,7 @@ def _topics_of(stream: KafkaStream, clusters: dict[str, Cluster]) -> frozenset[C
 
 
 def _cluster(stream_id: str, name: str, metadata: ClusterMetadata) -> Cluster:
+    _check_types(stream_id, name, metadata)
     servers = metadata.properties.get(BOOTSTRAP_SERVERS, "")
     in_order = ",".join(sorted({each.strip() for each in servers.split(",")} - {""}))
     if not name or not in_order:
@@ -125,6 +127,23 @@ def _cluster(stream_id: str, name: str, metadata: ClusterMetadata) -> Cluster:
         )
     own = {key: value for key, value in metadata.properties.items() if key != BOOTSTRAP_SERVERS}
     return Cluster(KafkaClusterIdentifier(name, in_order), own)
+
+
+def _check_types(stream_id: str, name: str, metadata: ClusterMetadata) -> None:
+    """A user's service may answer anything; what is wrong has to show here and not amid the rows."""
+    topics = metadata.topics
+    # A bare string is a collection of its letters.
+    if isinstance(topics, str) or not all(isinstance(each, str) and is_topic_name(each) for each in topics):
+        raise MetadataError(
+            f"cluster {name!r} of stream {stream_id!r} has the topics {topics!r}; give a set of names, each of "
+            "1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'"
+        )
+    for key, value in metadata.properties.items():
+        if not isinstance(value, str):
+            raise MetadataError(
+                f"property {key!r} of cluster {name!r} in stream {stream_id!r} is of type {type(value).__name__}; "
+                "write it as a string, as Java's clients take it"
+            )
 
 
 def _contradiction(stream_id: str, known: Cluster, cluster: Cluster) -> MetadataError:
