@@ -59,6 +59,12 @@ class Books:
         self.size_in_bytes -= size_in_bytes
         self.progress_s = self.clock()
 
+    def forget(self, rows: int, size_in_bytes: int) -> None:
+        """Rows that waited were withdrawn: they are another's to deliver, as if they had never been accepted."""
+        self.waiting -= rows
+        self.accounting.accepted -= rows
+        self.size_in_bytes -= size_in_bytes
+
     # ---- batches ---------------------------------------------------------------------------------------------
 
     def new_batch(self) -> int:
@@ -147,6 +153,10 @@ class Books:
             raise WriterFailedError(f"the writer has failed before: {self.failure}") from self.failure
         if self.is_closed:
             raise WriterClosedError("the writer is closed; make a new one")
+
+    def excuse(self) -> None:
+        """Nobody need be told of the failure any more: another delivers the rows."""
+        self._seen = True
 
     def raise_unseen(self) -> None:
         """Raise the error with which the writer has failed, unless a call has done so."""

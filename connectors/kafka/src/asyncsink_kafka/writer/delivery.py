@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import numpy as np
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext
@@ -16,6 +17,7 @@ from asyncsink.writer import WriterStatistics
 from asyncsink.writer.clock import loop_clock
 from asyncsink_kafka.encoding import Codec
 from asyncsink_kafka.partitioning import Partitioner
+from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.feeder import Feeder
 from asyncsink_kafka.writer.gate import Gate
@@ -107,6 +109,23 @@ class Delivery:
         except BaseException as raised:
             if raised is not error:
                 raise
+
+    async def withdraw(self) -> Records | None:
+        """What is not acknowledged, in order; the writer must be closed. Nothing is sent any more, and nothing held.
+
+        :raises DeadLetterError: dead letters could not be written
+        """
+        if self._client is not None:
+            with anyio.CancelScope(shield=True):
+                await self._client.abort()
+        while self.feeder.is_running or self._lanes.are_busy:
+            await self.books.changed()
+        await self.rejections.settle()
+        drained = [each for each in (*self.feeder.drain(), *self._lanes.drain()) if len(each)]
+        if not drained:
+            return None
+        records = Records.concat(drained)
+        return records.take(np.argsort(records.sequence, kind="stable"))
 
     # ---- flush and counts ------------------------------------------------------------------------------------
 

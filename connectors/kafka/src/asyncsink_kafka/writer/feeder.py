@@ -72,7 +72,9 @@ class Feeder:
         self._transactional = transactional
         self.pile = Pile(books)
         self._flushes = 0
-        self._is_feeding = False
+        self._portion: Records | None = None
+        """What was taken from the pile and has not come to the lanes."""
+        self._is_running = False
         self._client: KafkaClient
         self._lanes: Lanes
 
@@ -82,7 +84,12 @@ class Feeder:
     @property
     def is_empty(self) -> bool:
         """Whether all rows have come to the lanes."""
-        return self.pile.is_empty and not self._is_feeding
+        return self.pile.is_empty and self._portion is None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its task has begun and not ended."""
+        return self._is_running
 
     def hurry(self, flushes: int) -> None:
         """Feed at once while somebody flushes; 1 at the begin of a flush, -1 at its end."""
@@ -94,16 +101,32 @@ class Feeder:
         self._batch_bytes = min(self._batch_bytes, max(refused // 2, SMALLEST_BATCH))
 
     async def run(self) -> None:
-        """Feed until the task is cancelled, or something fails."""
+        """Feed until the task is cancelled, the writer is closed, or something fails."""
+        scope = self._books.scope()
+        self._is_running = True
         try:
-            while not self._books.is_over:
-                await self._due()
-                self._is_feeding = True
-                await self._feed(self.pile.take())
-                self._is_feeding = False
-                self._books.notify()
+            with scope:
+                while not self._books.is_over:
+                    await self._due()
+                    self._portion = self.pile.take()
+                    await self._feed(self._portion)
+                    self._portion = None
+                    self._books.notify()
         except Exception as error:
             self._books.fail(error)
+        finally:
+            self._is_running = False
+            self._books.leave(scope)
+            if self._books.is_over:
+                self._books.notify()
+
+    def drain(self) -> list[Records]:
+        """All rows that have not come to the lanes; the task must have ended."""
+        portion, self._portion = self._portion, None
+        if portion is None:
+            return self.pile.drain()
+        self._books.forget(len(portion), portion.nbytes)
+        return [portion, *self.pile.drain()]
 
     async def _due(self) -> None:
         while not self._is_due():

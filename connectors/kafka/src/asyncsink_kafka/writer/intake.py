@@ -84,6 +84,12 @@ class Intake:
         """Records that are converted already."""
         return self._checked(Records.of(self._records(entries), self.offer(len(entries), context)))
 
+    def of_columns(self, records: Records) -> Part:
+        """Records that are columns already, with sequences that ascend."""
+        if len(records):
+            self._next = max(self._next, int(records.sequence[-1]) + 1)
+        return self._checked(records)
+
     def of_batch(self, batch: Any, context: WriteContext | None) -> Part:
         """The rows of a ``pyarrow.RecordBatch``, all at once where that goes well."""
         first = self.offer(batch.num_rows, context)

@@ -118,6 +118,23 @@ class Lanes:
         now_s = self._books.clock()
         return any(now_s - lane.since_s < within_s for lane in self._crowded)
 
+    @property
+    def are_busy(self) -> bool:
+        """Whether a batch is being sent."""
+        return any(lane.busy for lane in self._lanes.values())
+
+    def drain(self) -> list[Records]:
+        """The records of all batches that are not stored, decoded; nothing may be under way."""
+        drained: list[Records] = []
+        for lane in self._lanes.values():
+            for piece in lane.queue:
+                drained.append(piece.batch.records(lane.topic))
+                self._books.forget(piece.batch.count, piece.batch.size_in_bytes)
+                self._books.end_batch(piece.number)
+            lane.queue.clear()
+        self._crowded.clear()
+        return drained
+
     def _queue_changed(self, lane: Lane) -> None:
         (self._crowded.add if lane.queue else self._crowded.discard)(lane)
 
@@ -133,6 +150,8 @@ class Lanes:
         finally:
             lane.busy = False
             self._books.leave(scope)
+            if self._books.is_over:
+                self._books.notify()
 
     async def _settle(self, lane: Lane, piece: Piece) -> None:
         """Send a batch until it is stored or given up, or goes on as smaller ones."""
@@ -160,6 +179,9 @@ class Lanes:
         if refusal is None:
             self._books.acknowledge(piece.batch.count, piece.batch.size_in_bytes)
             self._books.end_batch(piece.number)
+        elif self._books.is_over:
+            # The client was given up below it: that says nothing of the batch.
+            self._put_back(lane, piece)
         else:
             self._refused(lane, piece, refusal)
         self._books.notify()

@@ -160,6 +160,14 @@ class Rejections:
         books.progress_s = books.clock()
         books.notify()
 
+    async def settle(self) -> None:
+        """Return when every dead letter is durable, also of a writer that is closed.
+
+        :raises DeadLetterError: one could not be written
+        """
+        if self._queue is not None:
+            await self._queue.flush()
+
     async def flush(self) -> None:
         """Return when every dead letter is durable.
 

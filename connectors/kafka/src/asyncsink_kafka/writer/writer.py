@@ -6,6 +6,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, final
 
@@ -14,7 +15,7 @@ import anyio
 from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext
-from asyncsink.errors import WriterClosedError
+from asyncsink.errors import DestinationUnavailableError, StalledError, WriterClosedError
 from asyncsink.metrics import WriterMetrics
 from asyncsink.sink import SinkWriter
 from asyncsink.writer import WriterStatistics
@@ -138,12 +139,43 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         if left and self._books.failure is None:
             warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=2)
 
+    async def withdraw(self) -> Records | None:
+        """Give the brokers up at once, and return all that they have not acknowledged, for others to deliver.
+
+        In the order of their sequences, with the topics that they were routed to and, where they were encoded already,
+        with timestamps, and without the partitions that they may have asked for. Some may be stored all the same. The
+        writer then holds nothing, and is closed; it may have failed before, as brokers do not answer. May be called
+        from any task of the loop.
+
+        :raises WriterClosedError: the writer is not entered, or closed already; or it writes a transaction, with which
+            acknowledged rows would be lost
+        :raises DeliveryError: the writer had failed with it, by more than brokers that do not answer; or dead letters
+            of other rows could not be written
+        """
+        if not self._entered or self._books.is_closed:
+            raise WriterClosedError("only from a writer that is open can rows be withdrawn")
+        if self._init.transaction is not None:
+            raise WriterClosedError(
+                "rows of a transaction cannot be withdrawn: those acknowledged would be lost with it"
+            )
+        if not isinstance(self._books.failure, DestinationUnavailableError | StalledError | None):
+            self._books.check()
+        self._books.excuse()
+        self._books.close()
+        try:
+            return await self._delivery.withdraw()
+        finally:
+            self._end_counts()
+
     def _close(self) -> None:
         if not self._books.is_closed:
             self._books.close()
-            self._statistics = self._delivery.statistics()
-            if self._delivery.requests.metrics is not None:
-                self._delivery.requests.metrics.close()
+            self._end_counts()
+
+    def _end_counts(self) -> None:
+        self._statistics = self._delivery.statistics()
+        if self._delivery.requests.metrics is not None:
+            self._delivery.requests.metrics.close()
 
     # ---- writing ---------------------------------------------------------------------------------------------
 
@@ -210,6 +242,11 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         await self._begin()
         await self._accept(self._intake.of_records([block[at] for at in range(len(block))], context))
 
+    async def write_records(self, records: Records) -> None:
+        """Accept rows that are columns already, each under the sequence that it has; these must ascend."""
+        await self._begin()
+        await self._accept(self._intake.of_columns(records))
+
     async def _begin(self) -> None:
         """Let others have their turn: before anything is accepted, so that a cancelled call has accepted nothing."""
         self._check()
@@ -263,6 +300,16 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         if not self._entered:
             raise WriterClosedError("the writer has not been entered yet; use `async with` it")
         self._books.check()
+
+    def bound(self, *, max_buffered_requests: int, max_buffered_size_in_bytes: int) -> None:
+        """Hold no more than this from now on: the share of a writer that is one of several."""
+        self._config = replace(
+            self._config,
+            max_buffered_requests=max_buffered_requests,
+            max_buffered_size_in_bytes=max_buffered_size_in_bytes,
+        )
+        if self._entered:
+            self._books.notify()
 
     # ---- flush and counts ------------------------------------------------------------------------------------
 
