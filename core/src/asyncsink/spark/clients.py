@@ -24,8 +24,9 @@ logger = logging.getLogger(__name__)
 class WorkerClients:
     """The :class:`~asyncsink.context.ClientCache` of one event loop.
 
-    Keeps at most `most` clients, the least recently used goes first; each has one user at a time and is dropped after
-    any error. Limiters stay as long as the loop.
+    Keeps at most `most` clients, the least recently used goes first; a writer that needs more of them at once has them,
+    and those too many go when they are given back. Each has one user at a time and is dropped after any error. Limiters
+    stay as long as the loop.
 
     :param group: the task group in which the clients' keepers run; it outlives them
     """
@@ -45,7 +46,7 @@ class WorkerClients:
     async def lease(
         self, fingerprint: str, connect: Callable[[], AbstractAsyncContextManager[ClientT]]
     ) -> AsyncIterator[ClientT]:
-        """Lend the client of `fingerprint`; waits while another has it, or while as many as may live are lent."""
+        """Lend the client of `fingerprint`; waits while another has it."""
         while (keeper := self._lend(fingerprint, connect)) is None:
             await self._released.wait()
         try:
@@ -55,6 +56,8 @@ class WorkerClients:
             raise
         finally:
             keeper.lent = False
+            if len(self._keepers) > self._most:
+                self._drop_oldest_idle()
             self._released.set()
             self._released = anyio.Event()
 
@@ -65,8 +68,8 @@ class WorkerClients:
         if keeper is not None and keeper.lent:
             return None
         if keeper is None:
-            if len(self._keepers) >= self._most and not self._drop_oldest_idle():
-                return None
+            if len(self._keepers) >= self._most:
+                self._drop_oldest_idle()
             keeper = _Keeper(connect)
             self._group.start_soon(keeper.keep, name=f"asyncsink client {fingerprint}")
         keeper.lent = True
@@ -75,11 +78,10 @@ class WorkerClients:
         self._keepers[fingerprint] = keeper
         return keeper
 
-    def _drop_oldest_idle(self) -> bool:
+    def _drop_oldest_idle(self) -> None:
         idle = next((fingerprint for fingerprint, keeper in self._keepers.items() if not keeper.lent), None)
         if idle is not None:
             self._drop(idle)
-        return idle is not None
 
     def _drop(self, fingerprint: str) -> None:
         self._keepers.pop(fingerprint).leave()
