@@ -41,10 +41,16 @@ _FIT: Final[set[KafkaOptions]] = set()
 
 
 class KafkaCommitter(Committer[KafkaTransaction]):
-    """Ends transactions by requests of its own: whoever has begun them may be dead."""
+    """Ends transactions by requests of its own: whoever has begun them may be dead.
 
-    def __init__(self, options: KafkaOptions, config: AsyncSinkWriterConfig) -> None:
+    :param shares_prefix: whether other queries may have the same prefix; None: only the one of those that give none
+    """
+
+    def __init__(
+        self, options: KafkaOptions, config: AsyncSinkWriterConfig, *, shares_prefix: bool | None = None
+    ) -> None:
         self._options, self._config = options, config
+        self._shares_prefix = options.transaction_prefix == DEFAULT_PREFIX if shares_prefix is None else shares_prefix
         self._stack = AsyncExitStack()
         self._found: TransactionCoordinators | None = None
 
@@ -165,7 +171,7 @@ class KafkaCommitter(Committer[KafkaTransaction]):
             lambda each: coordinators.fence(each, LEAST_TIMEOUT_MS),
             [each for each in found if is_over(each, prefix, transaction)],
         )
-        if prefix != DEFAULT_PREFIX:
+        if not self._shares_prefix:
             self._check_alone([each for each in found if _is_of_another(each, prefix, transaction)])
 
     async def open_transactions(self, transaction: Transaction) -> list[str]:

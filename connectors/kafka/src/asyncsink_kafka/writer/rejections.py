@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -75,6 +75,8 @@ class Rejections:
         self._maker = DeadLetterMaker(sink, context, idempotency_prefix(context))
         self._queue: DeadLetterQueue | None = None
         self._dropped = DroppedCodes(logger, "a row")
+        self.on_given_up: Callable[[int], None] = lambda sequence: None
+        """Told of the sequence of each row that is given up."""
 
     @property
     def fails(self) -> bool:
@@ -129,6 +131,7 @@ class Rejections:
         self._books.progress_s = self._books.clock()
 
     def _give_up(self, refused: Refused, attempts: int) -> None:
+        self.on_given_up(refused.sequence)
         if self._queue is None:
             self._dropped.say(refused.code, refused.message)
             self._books.accounting.dropped += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, final
@@ -310,6 +310,10 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         )
         if self._entered:
             self._books.notify()
+
+    def tell_given_up(self, told: Callable[[int], None]) -> None:
+        """Call with the sequence of each row that is dropped or becomes a dead letter; once the writer is entered."""
+        self._delivery.rejections.on_given_up = told
 
     # ---- flush and counts ------------------------------------------------------------------------------------
 
