@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
     from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
     from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
+    from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+    from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
+    from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
 
     __version__: str
 
@@ -19,8 +22,11 @@ __all__ = [
     "KafkaClusterIdentifier",
     "KafkaMetadataService",
     "KafkaStream",
+    "KafkaStreamRecord",
+    "KafkaStreamRecordSerializer",
     "MetadataError",
     "MetadataUnavailableError",
+    "ReconcilableStreamRouter",
 ]
 
 _MODULES = {
@@ -29,8 +35,11 @@ _MODULES = {
     "KafkaClusterIdentifier": "metadata.identifiers",
     "KafkaMetadataService": "metadata.service",
     "KafkaStream": "metadata.streams",
+    "KafkaStreamRecord": "record",
+    "KafkaStreamRecordSerializer": "serializer",
     "MetadataError": "metadata.errors",
     "MetadataUnavailableError": "metadata.errors",
+    "ReconcilableStreamRouter": "routing.router",
 }
 
 

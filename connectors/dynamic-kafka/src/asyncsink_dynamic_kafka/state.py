@@ -55,18 +55,19 @@ class DynamicKafkaWriterStateSerializer(SimpleVersionedSerializer[DynamicKafkaWr
         self._check_version(version)
         try:
             return _state(json.loads(data))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"the bytes of a DynamicKafkaWriterState are damaged: {type(error).__name__}: {error}"
             ) from error
 
 
 def _state(content: Any) -> DynamicKafkaWriterState:
-    clusters = [KafkaClusterIdentifier(_text(name), _text(servers)) for name, servers in content["clusters"]]
+    found = [KafkaClusterIdentifier(_text(name), _text(servers)) for name, servers in content["clusters"]]
+    clusters = dict(enumerate(found))
     return DynamicKafkaWriterState(
         {
-            stream_id: frozenset(ClusterTopic(clusters[place], _text(topic)) for place, topic in found)
-            for stream_id, found in content["streams"].items()
+            stream_id: frozenset(ClusterTopic(clusters[place], _text(topic)) for place, topic in topics)
+            for stream_id, topics in content["streams"].items()
         },
         _number(content["known_at_ms"]),
         frozenset(map(_text, content["with_own_properties"])),

@@ -1,0 +1,117 @@
+"""Many records of streams at once, and the way of each to its cluster topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asyncsink.arrow.routes import grouped
+from asyncsink.errors import ConfigurationError
+from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
+from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
+from asyncsink_kafka.records import Records
+
+Rows = NDArray[np.int64]
+RoutedRows = list[tuple[ClusterTopic, Rows]]
+"""The cluster topics that occur, each once, and the places of the records that go there, in order."""
+
+NO_STREAM = -1
+"""The index of a row that is in no stream: it is rejected before it is routed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StreamBlock:
+    """A run of records as columns, and the stream of each.
+
+    :param streams: the distinct stream ids
+    :param stream_of: of each record the index of its stream; :data:`NO_STREAM` for one that is not routed
+    :param records: their column topic is None
+    """
+
+    streams: tuple[str, ...]
+    stream_of: NDArray[np.int32]
+    records: Records
+
+    @classmethod
+    def of(cls, records: Sequence[KafkaStreamRecord], sequence: int | NDArray[np.int64] = 0) -> Self:
+        """The columns of these records.
+
+        :param sequence: the first one's, from which the others count on, or each one's
+        :raises ValueError: a partition needs more than 32 bits, or a timestamp more than 64
+        """
+        places: dict[str, int] = {}
+        stream_of = np.fromiter(
+            (places.setdefault(each.stream_id, len(places)) for each in records), np.int32, len(records)
+        )
+        columns = Records.of([each.kafka_record() for each in records], sequence)
+        return cls(streams=tuple(places), stream_of=stream_of, records=columns)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def rows_by_stream(self) -> list[tuple[str, Rows]]:
+        """Each stream that occurs, with the places of its records, in order."""
+        if len(self.streams) == 1 and len(self) and self.stream_of.min() == 0:
+            return [(self.streams[0], np.arange(len(self), dtype=np.int64))]
+        # The stream that is none comes first, and is left out.
+        shifted = (self.stream_of + 1).astype(np.min_scalar_type(len(self.streams) + 1))
+        return [(self.streams[place - 1], rows) for place, rows in grouped(shifted, len(self.streams) + 1) if place]
+
+    def record(self, index: int) -> KafkaStreamRecord:
+        """One of those that have a stream, as a program would write it."""
+        made = self.records.record(index)
+        stream_id = self.streams[self.stream_of[index]]
+        return KafkaStreamRecord(stream_id, made.value, made.key, made.headers, made.timestamp, made.partition)
+
+    def slice(self, start: int, stop: int) -> StreamBlock:
+        """The records from `start` up to `stop`; they share memory with these."""
+        records = self.records.slice(start, stop)
+        return StreamBlock(streams=self.streams, stream_of=self.stream_of[start:stop], records=records)
+
+    def take(self, rows: Rows) -> StreamBlock:
+        """The records at these places, in this order; copied."""
+        return StreamBlock(streams=self.streams, stream_of=self.stream_of[rows], records=self.records.take(rows))
+
+
+def route_rows(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRows:
+    """Where the records of a block go: by the router's ``route_block`` where it has one, else one after the other.
+
+    :raises LookupError: a stream has no cluster topic
+    :raises ConfigurationError: a router of the user's own failed, or returned what is no cluster topic
+    """
+    route_block: Callable[[StreamBlock], RoutedRows] | None = getattr(router, "route_block", None)
+    return _one_by_one(router, block) if route_block is None else route_block(block)
+
+
+def _one_by_one(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRows:
+    found: dict[ClusterTopic, list[int]] = {}
+    for row in np.flatnonzero(block.stream_of != NO_STREAM).tolist():
+        record = block.record(row)
+        for target in _routed(router, record):
+            found.setdefault(target, []).append(row)
+    return [(target, np.array(rows, np.int64)) for target, rows in found.items()]
+
+
+def _routed(router: ReconcilableStreamRouter, record: KafkaStreamRecord) -> Sequence[ClusterTopic]:
+    name = f"{type(router).__module__}:{type(router).__qualname__}"
+    try:
+        targets = [*router.route_all(record)]
+    except LookupError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"router {name!r} failed for stream {record.stream_id!r}: {type(error).__name__}: {error}; mend its "
+            "method route"
+        ) from error
+    for target in targets:
+        if not isinstance(target, ClusterTopic):
+            raise ConfigurationError(
+                f"router {name!r} returned a {type(target).__name__} for stream {record.stream_id!r}; return one of "
+                "the ClusterTopics that reconcile was given"
+            )
+    return targets

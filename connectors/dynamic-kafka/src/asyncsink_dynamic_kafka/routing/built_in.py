@@ -1,0 +1,70 @@
+"""What the routers of this package have in common: cluster topics in order, records one at a time or many."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
+from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+from asyncsink_dynamic_kafka.routing.blocks import RoutedRows, Rows, StreamBlock
+from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter, StreamMetadataMap, no_cluster_topic
+from asyncsink_kafka.records import Records
+
+Slots = NDArray[np.int64]
+
+
+class BuiltInRouter(ReconcilableStreamRouter):
+    """Chooses by place among the cluster topics of a stream, which are in their sort order."""
+
+    def __init__(self) -> None:
+        self._targets: dict[str, tuple[ClusterTopic, ...]] = {}
+
+    @abstractmethod
+    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records) -> Slots:
+        """Of each of some records of one stream the place of its cluster topic among `targets`."""
+
+    def reconcile(self, stream_metadata_map: StreamMetadataMap) -> None:
+        self._targets = {stream_id: tuple(sorted(found)) for stream_id, found in stream_metadata_map.items() if found}
+
+    def targets(self, stream_id: str) -> tuple[ClusterTopic, ...]:
+        """The cluster topics of a stream in their order.
+
+        :raises LookupError: there is none
+        """
+        try:
+            return self._targets[stream_id]
+        except KeyError:
+            raise no_cluster_topic(stream_id) from None
+
+    def route(self, record: KafkaStreamRecord) -> ClusterTopic:
+        targets = self.targets(record.stream_id)
+        return targets[int(self.slots(record.stream_id, targets, Records.of([record.kafka_record()]))[0])]
+
+    def route_block(self, block: StreamBlock) -> RoutedRows:
+        """Where the records of a block go, a few array operations for each stream.
+
+        :raises LookupError: a stream has no cluster topic; nothing is chosen for the others then
+        """
+        streams = [(stream_id, self.targets(stream_id), rows) for stream_id, rows in block.rows_by_stream()]
+        parts: list[tuple[ClusterTopic, Rows]] = []
+        for stream_id, targets, rows in streams:
+            records = block.records if len(rows) == len(block) else block.records.take(rows)
+            slots = self.slots(stream_id, targets, records)
+            parts += [(target, rows[slots == slot]) for slot, target in enumerate(targets)]
+        return merged(parts)
+
+
+def merged(parts: Iterable[tuple[ClusterTopic, Rows]]) -> RoutedRows:
+    """Each cluster topic once, with all its rows in order: several streams may have one in common."""
+    found: dict[ClusterTopic, list[Rows]] = {}
+    for target, rows in parts:
+        if len(rows):
+            found.setdefault(target, []).append(rows)
+    return [
+        (target, many[0] if len(many) == 1 else np.sort(np.concatenate(many), kind="stable"))
+        for target, many in found.items()
+    ]
