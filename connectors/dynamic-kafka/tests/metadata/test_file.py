@@ -22,7 +22,9 @@ YAML = """
       topics: [orders]
 """
 JSON = """
-{{"version": 1, "streams": {{"orders": {{"clusters": {{"{cluster}": {{"bootstrapServers": "a:1", "topics": ["o"]}}}}}}}}}}
+{{"version": 1, "streams": {{"orders": {{"clusters": {{
+    "{cluster}": {{"bootstrapServers": "a:1", "topics": ["orders"]}}
+}}}}}}}}
 """
 
 
