@@ -67,16 +67,7 @@ class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
 
     def check_config(self, config: AsyncSinkWriterConfig) -> None:
         super().check_config(config)
-        if config.ordering == "key" and self.options.partitioner in ("sticky", "round-robin"):
-            raise ConfigurationError(
-                f"option 'ordering' = 'key' needs all records of a key in one partition, and 'partitioner' = "
-                f"{self.options.partitioner!r} ignores keys; set partitioner=murmur2, or leave ordering out"
-            )
-        if config.fail_on_timeout:
-            raise ConfigurationError(
-                "option 'failOnTimeout' = true cannot be kept: aiokafka repeats a request that has timed out; set "
-                "retry.timeout (delivery.timeout.ms) to the time after which the task is to fail"
-            )
+        check_limits(self.options, config)
 
     def batch_size(self, config: AsyncSinkWriterConfig) -> int:
         """Bytes of a record batch that holds several records, of a writer with `config`."""
@@ -151,3 +142,20 @@ class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
         from asyncsink.blocking_writer import BlockingSinkWriter
 
         return BlockingSinkWriter(self.open(config, metric_group))
+
+
+def check_limits(options: KafkaOptions, config: AsyncSinkWriterConfig) -> None:
+    """Check the writer's limits against the options, and against what Kafka's producer can do.
+
+    :raises ConfigurationError: they do not fit
+    """
+    if config.ordering == "key" and options.partitioner in ("sticky", "round-robin"):
+        raise ConfigurationError(
+            f"option 'ordering' = 'key' needs all records of a key in one partition, and 'partitioner' = "
+            f"{options.partitioner!r} ignores keys; set partitioner=murmur2, or leave ordering out"
+        )
+    if config.fail_on_timeout:
+        raise ConfigurationError(
+            "option 'failOnTimeout' = true cannot be kept: aiokafka repeats a request that has timed out; set "
+            "retry.timeout (delivery.timeout.ms) to the time after which the task is to fail"
+        )

@@ -97,12 +97,19 @@ class DestinationOptions(ConnectorOptions):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bootstrap_servers", _brokers(self.bootstrap_servers))
+        self.check_brokers()
         self._check_topics()
         object.__setattr__(self, "partitioner", checked_partitioner(self.partitioner))
         self._check_guarantee()
         self._check_compression()
         self._check_sizes()
+
+    def check_brokers(self) -> None:
+        """Bring the brokers into one form.
+
+        :raises ConfigurationError: there is none, or one is not of the form host:port
+        """
+        object.__setattr__(self, "bootstrap_servers", _brokers(self.bootstrap_servers))
 
     @property
     def idempotent(self) -> bool:

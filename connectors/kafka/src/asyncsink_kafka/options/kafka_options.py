@@ -43,6 +43,13 @@ class KafkaOptions(TlsOptions, SaslOptions, DestinationOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.check_security()
+
+    def check_security(self) -> None:
+        """Check who connects, and how, as a whole.
+
+        :raises ConfigurationError: the options of SASL or TLS contradict each other, or do not suffice
+        """
         self.check_sasl()
         self._check_tls_is_used()
         self.check_tls()
