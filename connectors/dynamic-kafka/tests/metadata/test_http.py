@@ -187,7 +187,7 @@ async def test_closing_runs_beside_a_hanging_request() -> None:
 async def test_a_server_answers_only_in_time() -> None:
     async with FaultyHttpServer(lambda request: Reaction.hang()) as server:
         service = HttpMetadataService(server.url, timeout_s=0.05)
-        with pytest.raises(MetadataUnavailableError, match="does not answer: (Read|Connect)Timeout"):
+        with pytest.raises(MetadataUnavailableError, match=r"does not answer: (Read|Connect)Timeout"):
             await service.get_all_streams()
         await service.aclose()
 
