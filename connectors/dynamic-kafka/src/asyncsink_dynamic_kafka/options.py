@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from asyncsink.config import AsyncSinkWriterConfig
@@ -91,7 +91,7 @@ class DynamicKafkaOptions(ServiceOptions, KafkaOptions):
                 f"follows it, so give at most {_MOST_IN_PREFIX}"
             )
         if self.metadata_service == "single-cluster":
-            KafkaOptions(**{name: getattr(self, name) for name in KafkaOptions.__dataclass_fields__})
+            KafkaOptions(**{each.name: getattr(self, each.name) for each in fields(KafkaOptions)})
 
     def check_brokers(self) -> None:
         if self.bootstrap_servers or self.metadata_service == "single-cluster":
@@ -104,6 +104,14 @@ class DynamicKafkaOptions(ServiceOptions, KafkaOptions):
     def weights(self) -> Mapping[str, int]:
         """Of the router ``weighted``, by the name of the cluster."""
         return {} if self.router_weights is None else read_weights(self.router_weights)
+
+    @property
+    def kafka_options(self) -> KafkaOptions:
+        """What is said of the one cluster.
+
+        :raises ConfigurationError: it does not suffice for connecting, or contradicts itself
+        """
+        return KafkaOptions(**{name: getattr(self, name) for name in KafkaOptions.__dataclass_fields__})
 
     def for_cluster(self, cluster: Cluster) -> KafkaOptions:
         """The options of a sink that writes to one cluster: these, over which the cluster's properties win.
