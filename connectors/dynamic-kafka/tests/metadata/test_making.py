@@ -1,7 +1,8 @@
-"""Which service an option names, and a user's own by its import path."""
+"""Which service options name, and a user's own by its import path."""
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ import pytest
 from asyncsink.errors import ConfigurationError
 from asyncsink_dynamic_kafka.metadata.file import FileMetadataService
 from asyncsink_dynamic_kafka.metadata.http import HttpMetadataService
-from asyncsink_dynamic_kafka.metadata.making import make_metadata_service
+from asyncsink_dynamic_kafka.metadata.making import load_metadata_service, make_metadata_service
 from asyncsink_dynamic_kafka.metadata.single_cluster import SingleClusterTopicMetadataService
+from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
+from asyncsink_kafka.sink import KafkaSink
+from asyncsink_testing.kafka import MockCluster
 
 SECRET = "hunter2"
-PROPERTIES = {"bootstrap.servers": "a:1", "client.id": SECRET}
 
 
 @pytest.fixture(autouse=True)
@@ -25,40 +28,71 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "user_services", raising=False)
 
 
+def made(service: str, **options: str) -> Any:
+    given = {f"metadataService.{name}": value for name, value in options.items()}
+    read = DynamicKafkaOptions.from_options({"streamIds": "orders", "metadataService": service, **given})
+    return make_metadata_service(read, KafkaSink.defaults)
+
+
 def test_services_are_made_by_their_names() -> None:
-    single = make_metadata_service("single-cluster", PROPERTIES, cluster_id="A")
-    assert isinstance(single, SingleClusterTopicMetadataService)
-    assert single.kafka_cluster_id == "A"
-    file = make_metadata_service("file", {}, path="/shared/m.yaml")
+    file = made("file", path="/shared/m.yaml")
     assert isinstance(file, FileMetadataService)
     assert file.path == "/shared/m.yaml"
-    http = make_metadata_service("http", {}, url="https://host/m", bearer_token=SECRET)
+    http = made("http", url="https://host/m", token=SECRET)
     assert isinstance(http, HttpMetadataService)
     assert http.url == "https://host/m"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Plain", "Plain"), ("made", "Plain"), ("OfProperties", "OfProperties")])
-def test_a_users_own_is_found_by_its_import_path(name: str, kind: str) -> None:
-    service: Any = make_metadata_service(f"user_services:{name}", PROPERTIES)
-    assert type(service).__name__ == kind
-    assert getattr(service, "properties", PROPERTIES) == PROPERTIES
+@pytest.mark.parametrize("guarantee", ["at-least-once", "exactly-once"])
+def test_the_single_cluster_is_asked_with_the_sinks_own_properties(guarantee: str) -> None:
+    with MockCluster(topics={"orders": 1}) as cluster:
+        options = DynamicKafkaOptions.from_options(
+            {
+                "streamIds": "orders",
+                "metadataService": "single-cluster",
+                "metadataService.clusterId": "A",
+                "kafka.bootstrap.servers": cluster.bootstrap,
+                "kafka.client.id": "mine",
+                "deliveryGuarantee": guarantee,
+            }
+        )
+        service = pickle.loads(pickle.dumps(make_metadata_service(options, KafkaSink.defaults)))
+        assert isinstance(service, SingleClusterTopicMetadataService)
+        stream = anyio.run(service.describe_streams, ["orders"])["orders"]
+    # Nothing of its own: a writer that begins while the cluster does not answer needs no properties for it.
+    assert stream.cluster_metadata_map["A"].properties == {"bootstrap.servers": cluster.bootstrap}
+
+
+def test_without_a_service_the_option_is_named() -> None:
+    options = DynamicKafkaOptions.from_options({"streamIds": "orders"})
+    with pytest.raises(ConfigurationError, match="option 'metadataService' is missing"):
+        make_metadata_service(options, KafkaSink.defaults)
+
+
+@pytest.mark.parametrize("name", ["OneStream", "made"])
+def test_a_users_own_is_found_by_its_import_path(name: str) -> None:
+    service = made(f"user_services:{name}")
+    assert type(service).__name__ == "OneStream"
+    assert service.properties is None
     assert anyio.run(service.describe_streams, ["orders", "visits"]).keys() == {"orders"}
 
 
+def test_a_users_own_is_given_its_properties() -> None:
+    service = made("user_services:NeedsRegion", **{"properties.region": "eu"})
+    assert service.properties == {"region": "eu"}
+
+
 @pytest.mark.parametrize(
-    ("service", "told"),
+    ("path", "properties", "told"),
     [
-        ("single-cluster", r"'single-cluster' needs 'metadataService\.clusterId'"),
-        ("file", r"'file' needs 'metadataService\.path'"),
-        ("http", r"'http' needs 'metadataService\.url'"),
-        ("yaml", "'yaml' must be single-cluster, file, http, or a KafkaMetadataService of your own"),
-        ("user_services:Missing", "option 'metadataService': .*Missing.* install or mend it"),
-        ("user_services:Mapping", "'user_services:Mapping' cannot be made"),
-        ("user_services:annotations", "names no KafkaMetadataService"),
-        ("user_services:Failing", "cannot be made of the Kafka properties: LookupError: no table of streams"),
+        ("user_services:Missing", {}, "option 'metadataService': .*Missing.* install or mend it"),
+        ("user_services:NeedsRegion", {}, r"cannot be made of no metadataService\.properties\.\*: TypeError"),
+        ("user_services:NeedsRegion", {"key": SECRET}, r"of the metadataService\.properties\.\*: KeyError: 'region'"),
+        ("user_services:annotations", {}, "'user_services:annotations' names no KafkaMetadataService"),
+        ("collections:OrderedDict", {}, "'collections:OrderedDict' names no KafkaMetadataService"),
     ],
 )
-def test_what_names_no_service_is_refused(service: str, told: str) -> None:
+def test_what_is_no_service_is_refused(path: str, properties: dict[str, str], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as caught:
-        make_metadata_service(service, PROPERTIES)
+        load_metadata_service(path, properties)
     assert SECRET not in str(caught.value)

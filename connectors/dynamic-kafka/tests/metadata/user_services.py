@@ -7,8 +7,11 @@ from collections.abc import Collection, Mapping
 from asyncsink_dynamic_kafka import ClusterMetadata, KafkaMetadataService, KafkaStream
 
 
-class Plain(KafkaMetadataService):
-    """Takes nothing, and knows one stream."""
+class OneStream(KafkaMetadataService):
+    """Knows one stream; may be given properties."""
+
+    def __init__(self, properties: Mapping[str, str] | None = None) -> None:
+        self.properties = properties
 
     async def get_all_streams(self) -> Collection[KafkaStream]:
         return [KafkaStream("orders", {"A": ClusterMetadata(frozenset({"orders"}), {"bootstrap.servers": "a:1"})})]
@@ -20,18 +23,11 @@ class Plain(KafkaMetadataService):
         return True
 
 
-class OfProperties(Plain):
-    """Takes the sink's Kafka properties."""
+class NeedsRegion(OneStream):
+    """Cannot be made of anything else than the properties that it needs."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        self.properties = properties
+        self.properties = {"region": properties["region"]}
 
 
-class Failing(Plain):
-    """Cannot be made."""
-
-    def __init__(self, properties: Mapping[str, str]) -> None:
-        raise LookupError("no table of streams")
-
-
-made = Plain()
+made = OneStream()

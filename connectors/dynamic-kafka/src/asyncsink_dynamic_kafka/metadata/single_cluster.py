@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
 from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from asyncsink.config import AsyncSinkWriterConfig
+    from asyncsink_kafka.sink import KafkaSink
 
 # Less than a discovery has in all, so that it hears why the brokers cannot be reached.
 _MOST_PATIENCE_S: Final = 15.0
@@ -18,24 +25,26 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
     A connection lives as long as one call: it is needed once in a minute.
 
-    :param properties: under the names of Java's clients, ``bootstrap.servers`` among them
+    :param properties: what it tells of the cluster, under the names of Java's clients, ``bootstrap.servers`` among them
+    :param sink: one that connects as the service is to do; by default the properties say how
     :raises ConfigurationError: a property is not known or not supported, or breaks its rule
     """
 
-    def __init__(self, kafka_cluster_id: str, properties: Mapping[str, str]) -> None:
-        from asyncsink_kafka.sink import KafkaSink
-
-        self.kafka_cluster_id, self._properties = kafka_cluster_id, dict(properties)
-        given = {f"kafka.{name}": value for name, value in properties.items()}
-        # No record is sent, so that acks=0 is as good as any.
-        sink = KafkaSink.from_options({**given, "deliveryGuarantee": "none"})
-        # A producer that is idempotent would ask for an id, and need permission for it.
-        self._options = replace(sink.options, enable_idempotence=False)
-        retry = sink.config.retry
-        self._config = replace(sink.config, retry=replace(retry, timeout_s=min(retry.timeout_s, _MOST_PATIENCE_S)))
+    def __init__(self, kafka_cluster_id: str, properties: Mapping[str, str], sink: KafkaSink | None = None) -> None:
+        self.kafka_cluster_id, self._properties, self._given = kafka_cluster_id, dict(properties), sink
+        sink = sink or _sink_of(properties)
+        # No record is sent. A producer that is idempotent would ask for an id, and need permission for it.
+        self._options = replace(
+            sink.options,
+            delivery_guarantee="none",
+            enable_idempotence=False,
+            transactional_id_prefix=None,
+            transaction_timeout_s=None,
+        )
+        self._config = _impatient(sink.config)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.kafka_cluster_id, self._properties)
+        return type(self), (self.kafka_cluster_id, self._properties, self._given)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kafka_cluster_id!r}, {sorted(self._properties)})"
@@ -59,3 +68,15 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
     def _stream(self, topic: str) -> KafkaStream:
         return KafkaStream(topic, {self.kafka_cluster_id: ClusterMetadata(frozenset({topic}), self._properties)})
+
+
+def _sink_of(properties: Mapping[str, str]) -> KafkaSink:
+    from asyncsink_kafka.sink import KafkaSink
+
+    given = {f"kafka.{name}": value for name, value in properties.items()}
+    # Else acks=0 would be refused, which is as good as any here.
+    return KafkaSink.from_options({**given, "deliveryGuarantee": "none"})
+
+
+def _impatient(config: AsyncSinkWriterConfig) -> AsyncSinkWriterConfig:
+    return replace(config, retry=replace(config.retry, timeout_s=min(config.retry.timeout_s, _MOST_PATIENCE_S)))
