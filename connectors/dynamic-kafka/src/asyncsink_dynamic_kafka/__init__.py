@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.errors import MetadataError, MetadataUnavailableError
+    from asyncsink_dynamic_kafka.metadata.file import FileMetadataService
+    from asyncsink_dynamic_kafka.metadata.http import HttpMetadataService
     from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
     from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
+    from asyncsink_dynamic_kafka.metadata.single_cluster import SingleClusterTopicMetadataService
     from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
     from asyncsink_dynamic_kafka.record import KafkaStreamRecord
     from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusterMetadata",
     "ClusterTopic",
+    "FileMetadataService",
+    "HttpMetadataService",
     "KafkaClusterIdentifier",
     "KafkaMetadataService",
     "KafkaStream",
@@ -27,11 +32,14 @@ __all__ = [
     "MetadataError",
     "MetadataUnavailableError",
     "ReconcilableStreamRouter",
+    "SingleClusterTopicMetadataService",
 ]
 
 _MODULES = {
     "ClusterMetadata": "metadata.streams",
     "ClusterTopic": "metadata.identifiers",
+    "FileMetadataService": "metadata.file",
+    "HttpMetadataService": "metadata.http",
     "KafkaClusterIdentifier": "metadata.identifiers",
     "KafkaMetadataService": "metadata.service",
     "KafkaStream": "metadata.streams",
@@ -40,6 +48,7 @@ _MODULES = {
     "MetadataError": "metadata.errors",
     "MetadataUnavailableError": "metadata.errors",
     "ReconcilableStreamRouter": "routing.router",
+    "SingleClusterTopicMetadataService": "metadata.single_cluster",
 }
 
 
