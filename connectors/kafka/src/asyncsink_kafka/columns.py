@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from asyncsink.errors import SchemaError
@@ -63,15 +63,25 @@ def check_columns(schema: Schema, options: KafkaOptions) -> None:
     :raises SchemaError: there is no column ``value``, the topic comes from nowhere, or a column has the wrong type
     """
     used = used_columns(options)
+    check_value(schema)
+    if "topic" in used and schema.find("topic") is None:
+        raise SchemaError(
+            "the rows have no topic: set the option 'topic', or add a column 'topic' with the topic of each row"
+        )
+    check_types(schema, used)
+
+
+def check_value(schema: Schema) -> None:
+    """:raises SchemaError: there is no column ``value``"""
     if schema.find("value") is None:
         raise SchemaError(
             f"there is no column 'value', only {', '.join(map(repr, schema.names)) or 'none at all'}; make one, for "
             'example of the whole row: selectExpr("to_json(struct(*)) AS value")'
         )
-    if "topic" in used and schema.find("topic") is None:
-        raise SchemaError(
-            "the rows have no topic: set the option 'topic', or add a column 'topic' with the topic of each row"
-        )
+
+
+def check_types(schema: Schema, used: Collection[str]) -> None:
+    """:raises SchemaError: one of the columns that are looked at has the wrong type"""
     for name, wanted in COLUMN_TYPES.items():
         column = schema.find(name) if name in used else None
         if column is not None and not wanted.pattern.fullmatch(column.type):
