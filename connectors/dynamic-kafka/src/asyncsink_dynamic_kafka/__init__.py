@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
     from asyncsink_dynamic_kafka.metadata.single_cluster import SingleClusterTopicMetadataService
     from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
+    from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
     from asyncsink_dynamic_kafka.record import KafkaStreamRecord
     from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
     from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
+    from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 
     __version__: str
 
 __all__ = [
     "ClusterMetadata",
     "ClusterTopic",
+    "DynamicKafkaOptions",
+    "DynamicKafkaSink",
     "FileMetadataService",
     "HttpMetadataService",
     "KafkaClusterIdentifier",
@@ -38,6 +42,8 @@ __all__ = [
 _MODULES = {
     "ClusterMetadata": "metadata.streams",
     "ClusterTopic": "metadata.identifiers",
+    "DynamicKafkaOptions": "options",
+    "DynamicKafkaSink": "sink",
     "FileMetadataService": "metadata.file",
     "HttpMetadataService": "metadata.http",
     "KafkaClusterIdentifier": "metadata.identifiers",

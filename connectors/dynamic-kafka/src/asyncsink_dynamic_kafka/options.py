@@ -105,14 +105,6 @@ class DynamicKafkaOptions(ServiceOptions, KafkaOptions):
         """Of the router ``weighted``, by the name of the cluster."""
         return {} if self.router_weights is None else read_weights(self.router_weights)
 
-    @property
-    def kafka_options(self) -> KafkaOptions:
-        """What is said of the one cluster.
-
-        :raises ConfigurationError: it does not suffice for connecting, or contradicts itself
-        """
-        return KafkaOptions(**{name: getattr(self, name) for name in KafkaOptions.__dataclass_fields__})
-
     def for_cluster(self, cluster: Cluster) -> KafkaOptions:
         """The options of a sink that writes to one cluster: these, over which the cluster's properties win.
 

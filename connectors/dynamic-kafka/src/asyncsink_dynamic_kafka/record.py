@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
-from asyncsink_kafka.record import KafkaRecord
+from asyncsink.serializer import SimpleVersionedSerializer
+from asyncsink_kafka.record import KafkaRecord, KafkaRecordSerializer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class KafkaStreamRecord:
     timestamp: int | None = None
     partition: int | None = None
 
+    @classmethod
+    def of(cls, stream_id: str, record: KafkaRecord) -> Self:
+        """A record of Kafka that belongs to a stream; its topic does not count."""
+        return cls(stream_id, record.value, record.key, record.headers, record.timestamp, record.partition)
+
     def kafka_record(self, topic: str | None = None) -> KafkaRecord:
         """What goes to a cluster, once its topic is known."""
         return KafkaRecord(
@@ -36,3 +43,22 @@ class KafkaStreamRecord:
             partition=self.partition,
             timestamp=self.timestamp,
         )
+
+
+class StreamRecordBytes(SimpleVersionedSerializer[KafkaStreamRecord | KafkaRecord]):
+    """The bytes of a record of Kafka with the stream in the place of the topic.
+
+    One that was rejected since it names no stream is a record of Kafka still, and comes back with an empty stream id.
+    """
+
+    version = 1
+
+    _records = KafkaRecordSerializer()
+
+    def serialize(self, value: KafkaStreamRecord | KafkaRecord) -> bytes:
+        return self._records.serialize(value if isinstance(value, KafkaRecord) else value.kafka_record(value.stream_id))
+
+    def deserialize(self, version: int, data: bytes) -> KafkaStreamRecord:
+        self._check_version(version)
+        found = self._records.deserialize(version, data)
+        return KafkaStreamRecord.of(found.topic or "", found)

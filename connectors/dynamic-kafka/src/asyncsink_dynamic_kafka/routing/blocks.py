@@ -63,10 +63,14 @@ class StreamBlock:
         return [(self.streams[place - 1], rows) for place, rows in grouped(shifted, len(self.streams) + 1) if place]
 
     def record(self, index: int) -> KafkaStreamRecord:
-        """One of those that have a stream, as a program would write it."""
-        made = self.records.record(index)
-        stream_id = self.streams[self.stream_of[index]]
-        return KafkaStreamRecord(stream_id, made.value, made.key, made.headers, made.timestamp, made.partition)
+        """One of them, as a program would write it.
+
+        :raises ValueError: it has no stream
+        """
+        place = int(self.stream_of[index])
+        if place == NO_STREAM:
+            raise ValueError("the record names no stream")
+        return KafkaStreamRecord.of(self.streams[place], self.records.record(index))
 
     def slice(self, start: int, stop: int) -> StreamBlock:
         """The records from `start` up to `stop`; they share memory with these."""

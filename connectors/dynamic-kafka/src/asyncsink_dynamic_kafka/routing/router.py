@@ -39,7 +39,7 @@ class ReconcilableStreamRouter(ABC):
     def reconcile(self, stream_metadata_map: StreamMetadataMap) -> None:
         """Route by this metadata from now on; called before the first record, and whenever the metadata changes.
 
-        :param stream_metadata_map: of active clusters only; there is none for a stream all of whose clusters are inactive
+        :param stream_metadata_map: of active clusters only; none of a stream all of whose clusters are inactive
         """
 
 
