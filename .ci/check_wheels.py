@@ -19,6 +19,11 @@ CONTENTS = {
     "asyncsink": [],
     "asyncsink_aws": ["asyncsink_aws/py.typed"],
     "asyncsink_core": ["asyncsink/py.typed", "pyspark_asyncsink.py"],
+    "asyncsink_dynamic_kafka": [
+        "asyncsink_dynamic_kafka/py.typed",
+        "pyspark_asyncsink_dynamic_kafka.py",
+        "entry_points.txt",
+    ],
     "asyncsink_files": ["asyncsink_files/py.typed", "pyspark_asyncsink_files.py", "entry_points.txt"],
     "asyncsink_firehose": ["asyncsink_firehose/py.typed", "pyspark_asyncsink_firehose.py", "entry_points.txt"],
     "asyncsink_http": ["asyncsink_http/py.typed", "pyspark_asyncsink_http.py", "entry_points.txt"],
