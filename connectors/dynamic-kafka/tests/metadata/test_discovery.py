@@ -291,20 +291,29 @@ async def test_a_service_that_cannot_be_asked_at_all_fails_though_there_is_state
             await discovery.ready([state_of(stream())])
 
 
-@virtual
-async def test_properties_that_cannot_be_used_fail_the_discovery() -> None:
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (ConfigurationError, "MetadataError: cluster 'A' cannot be connected to: option 'no.such' is not known"),
+        (MetadataError, "MetadataError: option 'no.such' is not known"),
+    ],
+)
+def test_properties_that_cannot_be_used_fail_the_discovery(kind: type[ConfigurationError], told: str) -> None:
     def check(each: Cluster) -> None:
         if "no.such" in (each.properties or {}):
-            raise ConfigurationError("option 'kafka.no.such' is not known")
+            raise kind("option 'no.such' is not known")
 
-    service = FakeService(stream())
-    async with discovery_of(service, check=check) as discovery:
-        await discovery.ready()
-        service.streams = [KafkaStream("orders", {"A": cluster("A", "orders", no_such="1")})]
-        async with running(discovery):
-            await anyio.sleep(61)
-        assert "cluster 'A' cannot be connected to: option 'kafka.no.such'" in (discovery.last_error or "")
-        assert discovery.generation == 1
+    @virtual
+    async def discovers() -> None:
+        service = FakeService(stream())
+        async with discovery_of(service, check=check) as discovery:
+            await discovery.ready()
+            service.streams = [KafkaStream("orders", {"A": cluster("A", "orders", no_such="1")})]
+            async with running(discovery):
+                await anyio.sleep(61)
+            assert (discovery.last_error, discovery.generation) == (told, 1)
+
+    discovers()
 
 
 @virtual

@@ -181,6 +181,8 @@ class MetadataDiscovery:
     def _check_properties(self, cluster: Cluster) -> None:
         try:
             self._check(cluster)
+        except MetadataError:
+            raise
         except ConfigurationError as error:
             raise MetadataError(f"cluster {cluster.name!r} cannot be connected to: {error}") from error
 
