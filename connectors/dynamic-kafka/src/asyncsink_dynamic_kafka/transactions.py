@@ -1,4 +1,4 @@
-"""Both phases of a commit over several clusters: each has transactions of its own."""
+"""What goes from a task to the driver, and into the log: a transaction, and the cluster that it is in."""
 
 from __future__ import annotations
 

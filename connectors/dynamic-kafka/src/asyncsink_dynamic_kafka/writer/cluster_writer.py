@@ -1,0 +1,327 @@
+"""The writer of one cluster, in a task of its own, so that one that does not answer holds up no other."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import pyarrow as pa
+
+from asyncsink.context import InitContext
+from asyncsink.errors import (
+    DeliveryError,
+    DestinationUnavailableError,
+    FatalRequestError,
+    StalledError,
+    WriterClosedError,
+)
+from asyncsink.writer import WriterStatistics
+from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
+from asyncsink_dynamic_kafka.metadata.snapshot import Cluster
+from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
+from asyncsink_dynamic_kafka.writer.origins import CopyBytes, Origins
+from asyncsink_kafka.records import Records
+from asyncsink_kafka.writer.books import Books
+
+if TYPE_CHECKING:
+    from asyncsink_kafka.sink import KafkaSink
+    from asyncsink_kafka.transactions.committable import KafkaTransaction
+    from asyncsink_kafka.writer import KafkaWriter
+
+logger = logging.getLogger(__name__)
+
+_NOTHING: Final = WriterStatistics()
+
+NO_ANSWER: Final = (DestinationUnavailableError, StalledError)
+"""What a writer fails with whose brokers do not answer."""
+
+
+@dataclass(slots=True, eq=False)
+class Routed:
+    """Rows that a cluster topic was chosen for; None where their topic is not known any more."""
+
+    target: ClusterTopic | None
+    block: StreamBlock
+
+    def records(self) -> Records:
+        """As they are written."""
+        records = self.block.records
+        assert self.target is not None
+        return replace(records, topic=pa.repeat(pa.scalar(self.target.topic, pa.string()), len(records)))
+
+
+class ClusterWriter:
+    """Takes rows at once, and hands them to a :class:`KafkaWriter` as that has room for them.
+
+    :param context: of the writer below
+    :param books: those of the whole writer, which fails if this cluster's does
+    :param make_sink: makes the sink of a cluster
+    :param on_given_up: told of the sequence of each row that can never be delivered
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        context: InitContext,
+        books: Books,
+        make_sink: Callable[[Cluster], KafkaSink],
+        on_given_up: Callable[[int], None],
+        *,
+        is_paused: bool,
+    ) -> None:
+        self.cluster, self.is_paused = cluster, is_paused
+        self._context, self._books, self._make_sink = context, books, make_sink
+        self._on_given_up = on_given_up
+        self._pending: deque[Routed] = deque()
+        self.pending_rows = self.pending_bytes = 0
+        self.origins = Origins()
+        self.returned: list[Routed] = []
+        """Rows that were withdrawn, for other clusters to take."""
+        self.prepared: list[KafkaTransaction] = []
+        """The transaction of a cluster that was removed."""
+        self.sink: KafkaSink | None = None
+        self._bounds = (1, 1)
+        self._writer: KafkaWriter | None = None
+        self._is_connected = self._is_handing = self._is_lost = self._is_ending = False
+        self.is_over = False
+        self._leave_within_s: float | None = None
+        self._scope, self._handing = anyio.CancelScope(), anyio.CancelScope()
+
+    @property
+    def name(self) -> str:
+        return self.cluster.name
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether nothing more will be routed to it."""
+        return self._leave_within_s is not None
+
+    @property
+    def statistics(self) -> WriterStatistics:
+        """Of the writer below; its rows are copies of elements."""
+        return _NOTHING if self._writer is None else self._writer.statistics()
+
+    @property
+    def held(self) -> int:
+        """Rows that are neither stored nor given up."""
+        return self.pending_rows + self.statistics.unacknowledged + sum(len(each.block) for each in self.returned)
+
+    # ---- rows ------------------------------------------------------------------------------------------------
+
+    def put(self, routed: Routed) -> None:
+        """Take rows, whatever room there is; who writes them waits for :attr:`has_room`."""
+        assert routed.target is not None
+        self.origins.note(routed.target.topic, routed.block)
+        self._pending.append(routed)
+        self.pending_rows += len(routed.block)
+        self.pending_bytes += routed.block.records.nbytes
+        self._books.notify()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether no more rows wait for the writer below than may: a quarter of what it may hold."""
+        most, most_bytes = self._bounds
+        return not self._pending or (self.pending_rows <= most // 4 and self.pending_bytes <= most_bytes // 4)
+
+    def take_pending(self, goes: Callable[[Routed], bool]) -> list[Routed]:
+        """Rows that are in no writer yet and that are to go elsewhere; they are not held here any more."""
+        # A call that is under way has to say first how many it has handed over.
+        first = [self._pending.popleft()] if self._is_handing else []
+        taken = [each for each in self._pending if goes(each)]
+        self._pending = deque([*first, *(each for each in self._pending if not goes(each))])
+        self.pending_rows -= sum(len(each.block) for each in taken)
+        self.pending_bytes -= sum(each.block.records.nbytes for each in taken)
+        return taken
+
+    def bound(self, rows: int, size_in_bytes: int) -> None:
+        """Its share of what the whole writer may hold."""
+        self._bounds = rows, size_in_bytes
+        if self._writer is not None:
+            self._writer.bound(max_buffered_requests=rows, max_buffered_size_in_bytes=size_in_bytes)
+
+    # ---- life ------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Enter the writer below, hand rows to it, and leave it; never raises."""
+        try:
+            with self._scope:
+                await self._until(lambda: not self.is_paused or self.is_leaving or self._is_ending)
+                if not (self.is_leaving or self._is_ending):
+                    await self._use()
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._return_pending()
+            self.is_over = True
+            self._books.notify()
+
+    async def _use(self) -> None:
+        self.sink = self._make_sink(self.cluster)
+        self.sink.entry_serializer = CopyBytes(self.origins)  # type: ignore[misc, assignment]
+        self._writer = self.sink.create_writer(self._context)
+        self.bound(*self._bounds)
+        async with self._writer as writer:
+            self._is_connected = True
+            writer.tell_given_up(self._on_given_up)
+            try:
+                await self._work(writer)
+            except NO_ANSWER as error:
+                if not self._may_withdraw:
+                    raise
+                logger.warning("cluster %r does not answer, and its rows go elsewhere: %s", self.name, error)
+                await self._withdraw(writer)
+
+    async def _work(self, writer: KafkaWriter) -> None:
+        while True:
+            await self._until(self._is_due)
+            if self._is_lost:
+                await self._withdraw(writer)
+                return
+            if self._leave_within_s is not None:
+                await self._leave(writer, self._leave_within_s)
+                return
+            if self._is_ending:
+                return
+            await self._hand_over(writer)
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        # Not by the books' own wait: the error of a failed writer is for the next call, and is raised once.
+        while not holds():
+            if self._books.is_over:
+                raise WriterClosedError("the writer has ended, and this cluster's with it")
+            await self._books.changed()
+
+    def _is_due(self) -> bool:
+        return self._is_lost or self.is_leaving or self._is_ending or (bool(self._pending) and not self.is_paused)
+
+    async def _hand_over(self, writer: KafkaWriter) -> None:
+        routed, before = self._pending[0], writer.statistics().accepted
+        self._is_handing = True
+        try:
+            with anyio.CancelScope() as self._handing:
+                await writer.write_records(routed.records())
+        finally:
+            self._is_handing = False
+            self._took(routed, writer.statistics().accepted - before)
+
+    def _took(self, routed: Routed, count: int) -> None:
+        """So many of the first rows are the writer's."""
+        self._pending.popleft()
+        rest = routed.block.slice(count, len(routed.block))
+        self.pending_rows -= count
+        self.pending_bytes -= routed.block.records.nbytes
+        if len(rest):
+            self._pending.appendleft(Routed(routed.target, rest))
+            self.pending_bytes += rest.records.nbytes
+        self._books.notify()
+
+    def follow(self, cluster: Cluster, *, is_paused: bool) -> None:
+        """What the metadata says of it now; no other brokers or properties than those that it is connected by."""
+        self.cluster, self.is_paused = cluster, is_paused
+        self._books.notify()
+
+    # ---- the end ---------------------------------------------------------------------------------------------
+
+    def leave(self, within_s: float) -> None:
+        """The cluster was removed: deliver what the writer below holds, and end; other rows are returned."""
+        self._leave_within_s = within_s
+        self._handing.cancel()
+        self._stop_connecting()
+        self._books.notify()
+
+    def end(self) -> None:
+        """Nothing more comes: leave the writer below, which holds nothing by now."""
+        self._is_ending = True
+        self._stop_connecting()
+        self._books.notify()
+
+    def _stop_connecting(self) -> None:
+        if not self._is_connected:
+            self._scope.cancel()
+
+    async def _leave(self, writer: KafkaWriter, within_s: float) -> None:
+        self._return_pending()
+        with anyio.move_on_after(within_s) as scope:
+            if self._context.transaction is None:
+                await writer.flush()
+            else:
+                self.prepared += await writer.prepare_commit(True)
+        if not scope.cancelled_caught:
+            return
+        if self._context.transaction is not None:
+            raise FatalRequestError(
+                "it was removed from the metadata and has not stored what it was given within "
+                f"'removedClusterTimeout' = {within_s:g} s; its transaction cannot be prepared, and the batch is "
+                "written again. See whether its brokers are up, or raise the option"
+            )
+        logger.warning(
+            "cluster %r was removed and has not answered within removedClusterTimeout = %g s; its rows go elsewhere, "
+            "and some may be there twice",
+            self.name,
+            within_s,
+        )
+        await self._withdraw(writer)
+
+    @property
+    def _may_withdraw(self) -> bool:
+        return self._context.transaction is None and (self.is_leaving or self.is_paused)
+
+    async def _withdraw(self, writer: KafkaWriter) -> None:
+        records = await writer.withdraw()
+        if records is not None:
+            self.returned.append(Routed(None, self.origins.block(records)))
+
+    def _return_pending(self) -> None:
+        self.returned += self._pending
+        self._pending.clear()
+        self.pending_rows = self.pending_bytes = 0
+
+    def _fail(self, error: Exception) -> None:
+        """The whole writer fails with what this cluster's has failed with, unless its rows can go elsewhere."""
+        if self._may_withdraw and isinstance(error, NO_ANSWER) and self.statistics.unacknowledged == 0:
+            logger.warning("cluster %r could not be connected to: %s", self.name, error)
+        else:
+            self._books.fail(named(error, self.name))
+
+    # ---- flush -----------------------------------------------------------------------------------------------
+
+    async def flush(self) -> None:
+        """Return when all that was put is stored or given up for good, or goes elsewhere; never raises."""
+        await self._changes(lambda: self.is_over or not (self._pending or self.is_leaving))
+        if self.is_over or self._writer is None or not self._is_connected:
+            return
+        try:
+            await self._writer.flush()
+        except Exception as error:
+            if isinstance(error, NO_ANSWER) and self._may_withdraw:
+                self._is_lost = True
+                self._books.notify()
+            elif not (self.is_leaving or self._is_lost or self.is_over):
+                self._books.fail(named(error, self.name))
+            await self._changes(lambda: self.is_over)
+
+    async def _changes(self, holds: Callable[[], bool]) -> None:
+        while not holds() and not self._books.is_over:
+            await self._books.changed()
+
+    async def prepare(self) -> list[KafkaTransaction]:
+        """The transaction of all that was put; raises what preparing raises, with the cluster's name."""
+        if self._writer is None or not self._is_connected:
+            return []
+        try:
+            return await self._writer.prepare_commit(True)
+        except DeliveryError as error:
+            raise named(error, self.name) from error
+
+
+def named(error: Exception, cluster: str) -> Exception:
+    """The error of a cluster's writer, which says of which cluster it is."""
+    if not isinstance(error, DeliveryError) or f"cluster {cluster!r}" in str(error):
+        return error
+    told = type(error)(f"cluster {cluster!r}: {error}")
+    told.__cause__ = error
+    return told

@@ -1,0 +1,160 @@
+"""From what is written to blocks of records: converting, checking, and finding the element at fault."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from asyncsink.arrow.rows import rows_of
+from asyncsink.context import WriteContext
+from asyncsink.writer.intake import at
+from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+from asyncsink_dynamic_kafka.routing.blocks import NO_STREAM, StreamBlock
+from asyncsink_dynamic_kafka.writer.streams import NOT_SUBSCRIBED
+from asyncsink_kafka.encoding import sizes_of
+from asyncsink_kafka.record import KafkaRecord
+from asyncsink_kafka.row_checks import check_rows
+from asyncsink_kafka.writer.rejections import Refused
+
+logger = logging.getLogger(__name__)
+
+Part = tuple[StreamBlock | None, list[Refused]]
+"""Records that can be sent, and rows that cannot."""
+
+_ROUTED: Final = "routed"
+"""Stands for the topic while rows are checked: the router chooses among those of the metadata."""
+
+
+class Intake:
+    """Makes blocks of elements and of Arrow batches.
+
+    :param is_subscribed: whether there is a stream of this id
+    """
+
+    def __init__(self, converter: Any, *, max_record_bytes: int, is_subscribed: Callable[[str], bool]) -> None:
+        self._converter, self._most, self._is_subscribed = converter, max_record_bytes, is_subscribed
+        self._next = 0
+        self._has_warned = False
+
+    def offer(self, count: int, context: WriteContext | None) -> int:
+        """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
+        first = self._next if context is None else context.sequence
+        self._next = max(self._next, first + count)
+        return first
+
+    # ---- converting ------------------------------------------------------------------------------------------
+
+    def of_elements(self, elements: Sequence[Any], context: WriteContext | None) -> Part:
+        """Elements, each by the converter."""
+        first = self.offer(len(elements), context)
+        try:
+            made = _stream_records(self._converter.apply_many(elements, at(context, first)))
+            return self._checked(StreamBlock.of(made, first))
+        except Exception as error:
+            self._warn(error, len(elements))
+        return self._one_by_one(
+            elements, first, lambda element, place: self._converter.apply(element, at(context, place))
+        )
+
+    def of_records(self, entries: Sequence[Any], context: WriteContext | None) -> Part:
+        """Records that are converted already."""
+        return self._checked(StreamBlock.of(_stream_records(entries), self.offer(len(entries), context)))
+
+    def of_batch(self, batch: Any, context: WriteContext | None) -> Part:
+        """The rows of a ``pyarrow.RecordBatch``, all at once where the converter can do that."""
+        convert = getattr(self._converter, "block", None)
+        if convert is None:
+            return self.of_elements(rows_of(batch), context)
+        first = self.offer(batch.num_rows, context)
+        try:
+            return self._checked(convert(batch, first))
+        except Exception as error:
+            self._warn(error, batch.num_rows)
+        rows = [batch.slice(place, 1) for place in range(batch.num_rows)]
+
+        def apply(row: Any, place: int) -> KafkaStreamRecord:
+            found: StreamBlock = convert(row, place)
+            return found.record(0)
+
+        return self._one_by_one(rows, first, apply)
+
+    def _one_by_one(self, elements: Sequence[Any], first: int, apply: Callable[[Any, int], Any]) -> Part:
+        made: list[KafkaStreamRecord] = []
+        sequences: list[int] = []
+        refused: list[Refused] = []
+        for place, element in enumerate(elements, first):
+            try:
+                record = _stream_records([apply(element, place)])
+                StreamBlock.of(record, place)
+            except Exception as error:
+                refused.append(self._refused(element, place, error))
+            else:
+                made += record
+                sequences.append(place)
+        block, wrong = self._checked(StreamBlock.of(made, np.asarray(sequences, dtype=np.int64)))
+        return block, sorted([*refused, *wrong], key=lambda each: each.sequence)
+
+    def _warn(self, error: Exception, count: int) -> None:
+        if not self._has_warned and count > 1:
+            self._has_warned = True
+            name = type(self._converter).__name__
+            told = type(error).__name__, error
+            logger.warning("%s could not convert %d rows at once (%s: %s); it goes on one by one", name, count, *told)
+
+    def _refused(self, element: Any, sequence: int, error: Exception) -> Refused:
+        name = type(self._converter).__name__
+        told = f"{name} could not convert element {sequence}: {type(error).__name__}: {error}"
+        return Refused(sequence, "ConversionError", told, element=element, cause=error)
+
+    # ---- checking --------------------------------------------------------------------------------------------
+
+    def _checked(self, block: StreamBlock) -> Part:
+        wrong = {row: (code, message) for row, code, message in self._unsubscribed(block)}
+        for row, code, message in check_rows(
+            block.records,
+            sizes_of(block.records),
+            default_topic=_ROUTED,
+            allowed=None,
+            max_record_bytes=self._most,
+        ):
+            wrong.setdefault(row, (code, message))
+        if not wrong:
+            return block, []
+        keep = np.ones(len(block), dtype=bool)
+        keep[[*wrong]] = False
+        sequence = block.records.sequence
+        refused = [Refused(int(sequence[row]), *wrong[row], _named(block, row)) for row in sorted(wrong)]
+        return block.take(np.flatnonzero(keep)), refused
+
+    def _unsubscribed(self, block: StreamBlock) -> Iterator[tuple[int, str, str]]:
+        for place in np.unique(block.stream_of).tolist():
+            stream_id = None if place == NO_STREAM else block.streams[place]
+            if stream_id is not None and self._is_subscribed(stream_id):
+                continue
+            told = (
+                "the record names no stream; give each a stream, or filter such rows out"
+                if stream_id is None
+                else f"stream {stream_id!r} is not among those that this sink subscribes to and the metadata knows; "
+                "add it to streamIds or streamPattern, or filter such rows out"
+            )
+            for row in np.flatnonzero(block.stream_of == place).tolist():
+                yield row, NOT_SUBSCRIBED, told
+
+
+def _named(block: StreamBlock, row: int) -> KafkaRecord:
+    """A record for a dead letter, with the stream, if it has one, in the place of the topic."""
+    place = int(block.stream_of[row])
+    return replace(block.records.record(row), topic=None if place == NO_STREAM else block.streams[place])
+
+
+def _stream_records(entries: Sequence[Any]) -> list[KafkaStreamRecord]:
+    for each in entries:
+        if not isinstance(each, KafkaStreamRecord):
+            raise TypeError(
+                f"{type(each).__name__} is no KafkaStreamRecord, which a converter for streams of Kafka has to make"
+            )
+    return [*entries]

@@ -1,0 +1,329 @@
+"""DynamicKafkaWriter: what a program, or a task of Spark, writes streams to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, final
+
+import anyio
+
+from asyncsink.blocks import EntryBlock
+from asyncsink.config import AsyncSinkWriterConfig
+from asyncsink.context import InitContext, WriteContext
+from asyncsink.errors import WriterClosedError
+from asyncsink.sink import SinkWriter
+from asyncsink.task_groups import cancelled_at_the_end
+from asyncsink.writer import WriterStatistics
+from asyncsink.writer.clock import loop_clock
+from asyncsink_dynamic_kafka.metadata.discovery import MetadataDiscovery
+from asyncsink_dynamic_kafka.metadata.snapshot import Cluster, StreamMetadata
+from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
+from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
+from asyncsink_dynamic_kafka.transactions import DynamicKafkaTransaction
+from asyncsink_dynamic_kafka.writer.cluster_sink import cluster_context
+from asyncsink_dynamic_kafka.writer.cluster_writer import ClusterWriter
+from asyncsink_dynamic_kafka.writer.clusters import Clusters
+from asyncsink_dynamic_kafka.writer.counts import Counts
+from asyncsink_dynamic_kafka.writer.intake import Intake, Part
+from asyncsink_dynamic_kafka.writer.metrics import register
+from asyncsink_dynamic_kafka.writer.settling import Settling
+from asyncsink_dynamic_kafka.writer.streams import pieces
+from asyncsink_kafka.writer.books import Books
+from asyncsink_kafka.writer.rejections import Rejections
+
+if TYPE_CHECKING:
+    from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
+
+logger = logging.getLogger(__name__)
+
+PIECE_SHARE = 16
+"""A block is routed in pieces of this part of what the writer may hold, for each cluster to have room again."""
+
+
+@final
+class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWriterState]):
+    """Writes records of streams to the clusters that their streams have; a context manager as :class:`KafkaWriter` is.
+
+    :meth:`reconcile_state` follows the metadata on entering, before each write or block, and in :meth:`flush`; a change
+    also ends what these wait for. Each cluster has a :class:`KafkaWriter` of its own: one that is not connected yet, or
+    does not answer, holds up only calls that write to it.
+
+    The limits are those of the whole writer: of the ``max_buffered_*`` each cluster has an equal part, but room for one
+    batch, and a quarter more may wait for its writer. A rate limit is that of each cluster.
+
+    :param states: of earlier writers: what is known while the metadata service does not answer
+    """
+
+    def __init__(
+        self,
+        sink: DynamicKafkaSink,
+        context: InitContext,
+        config: AsyncSinkWriterConfig,
+        states: Sequence[DynamicKafkaWriterState] = (),
+    ) -> None:
+        sink.check_config(config)
+        self._sink, self._init, self._config, self._states = sink, context, config, states
+        self._converter = sink.converter(context.schema)
+        self._intake = Intake(
+            self._converter,
+            max_record_bytes=config.max_record_size_in_bytes,
+            is_subscribed=lambda stream_id: stream_id in self._metadata.streams,
+        )
+        self._stack = AsyncExitStack()
+        self._generation = -1
+        self._statistics = WriterStatistics()
+        self._thread: int | None = None
+        self._entered = False
+        self._discovery: MetadataDiscovery
+        self._metadata: StreamMetadata
+        self._books: Books
+        self._rejections: Rejections
+        self._clusters: Clusters
+        self._counts: Counts
+        self._settling: Settling
+
+    # ---- life ------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """Learn of the streams, and connect to their clusters in the background.
+
+        :raises MetadataUnavailableError: the metadata service does not answer, and no state tells of all streams
+        :raises MetadataError: what it answers cannot be used, such as an unknown stream
+        """
+        if self._entered:
+            raise WriterClosedError("a writer can be entered once; make a new one")
+        self._entered = True
+        self._thread = threading.get_ident()
+        self._books = Books(loop_clock())
+        try:
+            await self._start()
+        except BaseException as error:
+            self._books.close()
+            await self._leave(error)
+            raise
+        return self
+
+    async def _start(self) -> None:
+        self._discovery = await self._stack.enter_async_context(self._discoveries())
+        self._metadata = await self._discovery.ready(self._states)
+        self._rejections = Rejections(self._sink, self._config, self._init, self._books)
+        await self._stack.enter_async_context(self._rejections.opened())
+        group = await self._stack.enter_async_context(cancelled_at_the_end())
+        self._clusters = Clusters(
+            group,
+            self._sink.make_router(),
+            self._config,
+            self._cluster_writer,
+            self._cluster_sink,
+            self._sink.options.on_inactive_cluster,
+            self._sink.options.removed_cluster_timeout_s,
+        )
+        self._counts = Counts(self._books, self._clusters)
+        self._settling = Settling(self._books, self._clusters, self._has_news, self._config.stall_timeout_s)
+        register(self._init.metric_group, self.statistics, self._clusters, self._discovery)
+        self._converter.open(self._init)
+        self.reconcile_state()
+        self._rejections.start(group)
+        group.start_soon(self._discover)
+        group.start_soon(self._announce)
+
+    @asynccontextmanager
+    async def _discoveries(self) -> AsyncIterator[MetadataDiscovery]:
+        """The discovery, kept over micro-batches where there is a place for it."""
+        clients = self._init.clients
+        discovering = self._sink.discovering
+        leased = discovering() if clients is None else clients.lease(f"{self._sink.client_key}/metadata", discovering)
+        async with leased as discovery:
+            yield discovery
+
+    def _cluster_sink(self, cluster: Cluster) -> Any:
+        return self._sink.cluster_sink(cluster, self._config)
+
+    def _cluster_writer(self, cluster: Cluster, is_paused: bool) -> ClusterWriter:
+        context = cluster_context(self._init, cluster.name)
+        give_up = self._counts.give_up
+        return ClusterWriter(cluster, context, self._books, self._cluster_sink, give_up, is_paused=is_paused)
+
+    async def _discover(self) -> None:
+        try:
+            await self._discovery.run()
+        except Exception as error:
+            self._books.fail(error)
+
+    async def _announce(self) -> None:
+        """Wake whoever waits when the metadata has changed; what they then do follows it."""
+        while True:
+            await self._discovery.changed(self._discovery.generation)
+            self._books.notify()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        books = self._books
+        try:
+            if error is None:
+                if not books.is_over:
+                    await self.flush(end_of_input=True)
+                    await self._settling.end()
+            elif books.failure is not None:
+                logger.error("the writer had failed as well: %s", books.failure)
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            self._close()
+            await self._leave(error or books.failure)
+        if error is None:
+            books.raise_unseen()
+
+    async def _leave(self, error: BaseException | None) -> None:
+        try:
+            await self._stack.__aexit__(type(error) if error else None, error, None)
+        except BaseException as raised:
+            if raised is not error:
+                raise
+
+    async def aclose(self) -> None:
+        """Give everything up and close; sends nothing more. May be called from any task of the loop, and twice.
+
+        Warns with the number of unacknowledged rows, some of which may be stored all the same.
+
+        :raises DeliveryError: the error with which the writer had failed, if no call has raised it yet
+        """
+        if not self._entered or self._books.is_closed:
+            return
+        self._close()
+        self._books.raise_unseen()
+        left = self._statistics.unacknowledged
+        if left and self._books.failure is None:
+            warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=2)
+
+    def _close(self) -> None:
+        if not self._books.is_closed:
+            self._statistics = self._counts.statistics()
+            self._books.close()
+
+    # ---- reconciling -----------------------------------------------------------------------------------------
+
+    def _has_news(self) -> bool:
+        return self._discovery.generation != self._generation or self._clusters.has_returned
+
+    def reconcile_state(self) -> None:
+        """Follow the metadata if it has changed: new clusters are connected to, removed ones are given time to store
+        what they hold, and rows that are in no cluster's writer yet are routed anew. Costs next to nothing otherwise.
+
+        :raises FatalRequestError: a cluster is inactive, and ``onInactiveCluster`` is ``fail``
+        """
+        if self._discovery.generation != self._generation:
+            assert self._discovery.current is not None
+            self._generation, self._metadata = self._discovery.generation, self._discovery.current
+            self._clusters.reconcile(self._metadata)
+            self._books.notify()
+        elif self._clusters.has_returned:
+            self._clusters.collect()
+
+    # ---- writing ---------------------------------------------------------------------------------------------
+
+    async def write(self, element: Any, context: WriteContext | None = None) -> None:
+        """Accept one element: a :class:`KafkaStreamRecord`, or what the sink's serializer or converter takes.
+
+        :raises RejectedEntryError: it can never be sent, and ``onRejected`` is ``fail``
+        """
+        await self.write_many([element], context)
+
+    async def write_many(self, elements: Sequence[Any], context: WriteContext | None = None) -> None:
+        """Accept elements in order. Where it raises, what came before the element at fault has been accepted."""
+        await self._begin()
+        await self._accept(self._intake.of_elements(elements, context))
+
+    async def write_batch(self, batch: Any, context: WriteContext | None = None) -> None:
+        """Accept the rows of a ``pyarrow.RecordBatch``, which is routed as columns."""
+        await self._begin()
+        await self._accept(self._intake.of_batch(batch, context))
+
+    async def write_block(self, block: EntryBlock[Any], context: WriteContext | None = None) -> None:
+        """Accept a block of :class:`KafkaStreamRecord`."""
+        await self._begin()
+        await self._accept(self._intake.of_records([block[at] for at in range(len(block))], context))
+
+    async def _begin(self) -> None:
+        """Let others have their turn: before anything is accepted, so that a cancelled call has accepted nothing."""
+        self._check()
+        await anyio.lowlevel.checkpoint()
+        self._books.check()
+        self.reconcile_state()
+
+    async def _accept(self, part: Part) -> None:
+        block, refused = part
+        if block is not None and refused and self._rejections.fails:
+            block = block.slice(0, int((block.records.sequence < refused[0].sequence).sum()))
+        if block is not None and len(block):
+            await self._add(block)
+        await self._rejections.refuse(refused)
+
+    async def _add(self, block: StreamBlock) -> None:
+        """Accept rows, a piece at a time; each waits until the clusters that have got the last one have room again."""
+        for piece in pieces(block, self._config.max_buffered_size_in_bytes // PIECE_SHARE):
+            self._books.accounting.accepted += len(piece)
+            touched = self._clusters.put(piece)
+            while not self._settling.has_room(touched):
+                await self._settling.room(touched)
+                self.reconcile_state()
+
+    def _check(self) -> None:
+        if not self._entered:
+            raise WriterClosedError("the writer has not been entered yet; use `async with` it")
+        self._books.check()
+
+    # ---- flush, commits and counts ---------------------------------------------------------------------------
+
+    async def flush(self, end_of_input: bool = False) -> None:
+        """Return when all that was accepted is stored as ``acks`` asks, by whatever cluster, or given up for good.
+
+        :raises DeliveryError: a cluster did not take it; the message names the cluster
+        """
+        self._check()
+        try:
+            await self._flush()
+        finally:
+            if not self._books.is_closed:
+                self._statistics = self._counts.statistics()
+
+    async def _flush(self) -> None:
+        while True:
+            self.reconcile_state()
+            await self._settling.flush()
+            if not self._has_news() and self._settling.is_done:
+                break
+        await self._rejections.flush()
+        counted = self._counts.check()
+        counted.check_rejected(self._config.max_rejected, self._books.condemned)
+
+    async def prepare_commit(self, flush: bool) -> list[DynamicKafkaTransaction]:
+        """The transactions of all rows so far, of each cluster its own; those that follow have others."""
+        await self.flush()
+        if self._init.transaction is None:
+            return []
+        try:
+            return await self._settling.prepare()
+        except Exception as error:
+            self._books.fail(error)
+            self._books.raise_unseen()
+            raise
+
+    def snapshot_state(self, checkpoint_id: int | None = None) -> list[DynamicKafkaWriterState]:
+        """The metadata that is known; nothing secret, and no rows: these are stored by then."""
+        metadata = self._metadata
+        owning = frozenset(each.name for each in metadata.clusters.values() if each.properties or each.needs_properties)
+        return [DynamicKafkaWriterState(metadata.streams, metadata.known_at_ms, owning)]
+
+    def statistics(self) -> WriterStatistics:
+        """What the writer has done; the present on its own thread, the last published picture on any other."""
+        if threading.get_ident() == self._thread and self._entered and not self._books.is_closed:
+            self._statistics = self._counts.statistics()
+        return self._statistics
