@@ -68,6 +68,7 @@ class Delivery:
         self._watch = Watch(books, self._lanes, config, self._last_error, lambda: repr(self.statistics()))
         self._stack = AsyncExitStack()
         self._client: KafkaClient | None = None
+        self._is_withdrawn = False
 
     @property
     def pile(self) -> Pile:
@@ -99,7 +100,7 @@ class Delivery:
 
     async def leave(self, error: BaseException | None) -> None:
         """End the tasks and give the client back; one that still has batches in hand is no good to a successor."""
-        if error is None and self.books.held:
+        if error is None and (self.books.held or self._is_withdrawn):
             error = WriterClosedError("the writer was closed with unacknowledged rows")
         if error is not None and self._client is not None:
             with anyio.CancelScope(shield=True):
@@ -115,6 +116,7 @@ class Delivery:
 
         :raises DeadLetterError: dead letters could not be written
         """
+        self._is_withdrawn = True
         if self._client is not None:
             with anyio.CancelScope(shield=True):
                 await self._client.abort()

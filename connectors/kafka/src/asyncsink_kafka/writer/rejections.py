@@ -28,7 +28,7 @@ from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.writer.books import Books
 
 if TYPE_CHECKING:
-    from asyncsink_kafka.sink import KafkaSink
+    from asyncsink.configured_sink import ConfiguredSink
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,13 @@ class Refused:
 class Rejections:
     """Gives up rows: the task fails, or they become dead letters, or they are counted and dropped."""
 
-    def __init__(self, sink: KafkaSink, config: AsyncSinkWriterConfig, context: InitContext, books: Books) -> None:
+    def __init__(
+        self,
+        sink: ConfiguredSink[Any, Any, Any, Any],
+        config: AsyncSinkWriterConfig,
+        context: InitContext,
+        books: Books,
+    ) -> None:
         self._config, self._context, self._books = config, context, books
         self._maker = DeadLetterMaker(sink, context, idempotency_prefix(context))
         self._queue: DeadLetterQueue | None = None
