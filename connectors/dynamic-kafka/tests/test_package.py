@@ -6,10 +6,13 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import get_args, get_type_hints
 
 import pytest
 
 import asyncsink_dynamic_kafka
+from asyncsink.plugins import connector_info, load_options, load_sink, register, unregister
+from asyncsink_dynamic_kafka import DynamicKafkaOptions, DynamicKafkaSink, _plugin
 
 
 def test_public_names_are_sorted_and_exist() -> None:
@@ -42,6 +45,18 @@ def imported_by(code: str) -> set[str]:
 )
 def test_nothing_heavy_is_imported_before_it_is_used(code: str) -> None:
     assert imported_by(code) == set()
+
+
+def test_the_registry_finds_sink_and_options() -> None:
+    register(_plugin, "dynamic_kafka")
+    try:
+        info = connector_info("dynamic-kafka")
+        assert (info.name, info.api_version) == ("dynamic_kafka", 1)
+        assert info.guarantees == get_args(get_type_hints(DynamicKafkaOptions)["delivery_guarantee"])
+        assert load_sink("dynamic_kafka") is DynamicKafkaSink
+        assert load_options("dynamic_kafka") is DynamicKafkaOptions
+    finally:
+        unregister("dynamic_kafka")
 
 
 @pytest.fixture

@@ -72,6 +72,11 @@ class DynamicKafkaSinkBuilder:
 
     def set_property(self, key: str, value: str) -> Self:
         """Set a property of Java's producer, such as ``linger.ms``, or any option of the sink by one of its names."""
+        if not isinstance(value, str):
+            raise ConfigurationError(
+                f"property {key!r} is of type {type(value).__name__}; write it as a string, as Java's Properties "
+                "have it"
+            )
         return self._set(key if folded(key) in _options() else _of_producer(key), value)
 
     def set_properties(self, properties: Mapping[str, str]) -> Self:
@@ -91,11 +96,6 @@ class DynamicKafkaSinkBuilder:
         return DynamicKafkaSink(options, config=writer.config(DynamicKafkaSink.defaults), **self._objects)
 
     def _set(self, key: str, value: str) -> Self:
-        if not isinstance(value, str):
-            raise ConfigurationError(
-                f"property {key!r} is of type {type(value).__name__}; write it as a string, as Java's Properties "
-                "have it"
-            )
         self._options[key] = value
         return self
 
