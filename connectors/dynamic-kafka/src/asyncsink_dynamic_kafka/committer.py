@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -35,12 +34,15 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
 
     How a cluster is connected to comes from the metadata service; where that does not answer, or does not know the
     cluster any more, from what this process has last heard; else from the sink's own options.
+
+    :param make_committer: makes that of one cluster
     """
 
-    def __init__(self, sink: DynamicKafkaSink) -> None:
-        self._sink = sink
-        self._stack = AsyncExitStack()
-        self._committers: dict[KafkaClusterIdentifier, KafkaCommitter] = {}
+    def __init__(
+        self, sink: DynamicKafkaSink, make_committer: Callable[..., Committer[KafkaTransaction]] = KafkaCommitter
+    ) -> None:
+        self._sink, self._make_committer = sink, make_committer
+        self._committers: dict[KafkaClusterIdentifier, Committer[KafkaTransaction]] = {}
         self._metadata: StreamMetadata | None = None
         self._has_asked = False
 
@@ -74,7 +76,7 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
 
         async def one(cluster: KafkaClusterIdentifier, found: list[KafkaTransaction]) -> None:
             try:
-                left = await (await self._committer(cluster)).commit(found)
+                left = await self._committer(cluster).commit(found)
             except LostCommittablesError as error:
                 losses.append((cluster, error))
                 left = list(error.again)
@@ -84,6 +86,7 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
                 left = found
             again.extend(DynamicKafkaTransaction(cluster, each) for each in left)
 
+        await self._known()
         async with anyio.create_task_group() as group:
             for cluster, found in _by_cluster(committables).items():
                 group.start_soon(one, cluster, found)
@@ -104,7 +107,7 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
         found: list[str] = []
 
         async def ask(cluster: KafkaClusterIdentifier) -> None:
-            committer = await self._committer(cluster)
+            committer = self._committer(cluster)
             found.extend(f"{cluster.name}: {each}" for each in await committer.open_transactions(transaction))
 
         await _all_of([lambda cluster=cluster: ask(cluster) for cluster in await self._all_clusters(())])  # type: ignore[misc]
@@ -114,20 +117,20 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
         committers, self._committers = self._committers, {}
         for each in committers.values():
             await each.aclose()
-        await self._stack.aclose()
 
     # ---- clusters --------------------------------------------------------------------------------------------
 
     async def _each(
         self,
         found: Mapping[KafkaClusterIdentifier, Any],
-        ask: Callable[[KafkaCommitter, Any], Awaitable[Any]],
+        ask: Callable[[Committer[KafkaTransaction], Any], Awaitable[Any]],
     ) -> None:
         """Ask every cluster's committer; one that fails keeps no other from being asked, and the first error counts."""
 
         async def one(cluster: KafkaClusterIdentifier, what: Any) -> None:
-            await ask(await self._committer(cluster), what)
+            await ask(self._committer(cluster), what)
 
+        await self._known()
         await _all_of([lambda cluster=cluster, what=what: one(cluster, what) for cluster, what in found.items()])  # type: ignore[misc]
 
     async def _all_clusters(self, states: Iterable[Any]) -> list[KafkaClusterIdentifier]:
@@ -140,13 +143,12 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
                 found.update(topic.kafka_cluster_identifier for topic in topics)
         return sorted(found)
 
-    async def _committer(self, identifier: KafkaClusterIdentifier) -> KafkaCommitter:
-        await self._known()
+    def _committer(self, identifier: KafkaClusterIdentifier) -> Committer[KafkaTransaction]:
         if identifier not in self._committers:
             cluster = _KNOWN.get((self._sink.fingerprint, identifier)) or self._unknown(identifier)
             sink = self._sink.cluster_sink(cluster)
             shares = self._sink.options.transactional_id_prefix is None
-            self._committers[identifier] = KafkaCommitter(sink.options, sink.config, shares_prefix=shares)
+            self._committers[identifier] = self._make_committer(sink.options, sink.config, shares_prefix=shares)
         return self._committers[identifier]
 
     def _unknown(self, identifier: KafkaClusterIdentifier) -> Cluster:
@@ -159,8 +161,8 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
         if not self._has_asked:
             self._has_asked = True
             try:
-                discovery = await self._stack.enter_async_context(self._sink.discovering())
-                self._metadata = await discovery.ready(())
+                async with self._sink.discovering() as discovery:
+                    self._metadata = await discovery.ready(())
             except (MetadataError, MetadataUnavailableError) as error:
                 logger.warning("transactions are ended by what is known without the metadata service: %s", error)
             for each in () if self._metadata is None else self._metadata.clusters.values():

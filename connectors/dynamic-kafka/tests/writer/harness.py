@@ -23,6 +23,7 @@ from asyncsink_dynamic_kafka.writer import DynamicKafkaWriter
 from asyncsink_dynamic_kafka.writer.cluster_sink import ClusterSink, cluster_sink
 from asyncsink_kafka import KafkaRecord, KafkaSink
 from asyncsink_kafka.encoding import ReadyBatch
+from asyncsink_kafka.transactions.committable import KafkaTransaction
 
 PARTITIONS = 3
 STREAM = "orders"
@@ -48,7 +49,7 @@ class Brokers:
         self.last_error: str | None = None
         self.answer: Callable[[Sequence[KafkaRecord]], Any] = lambda records: None
         self.connect: Callable[[], Any] = lambda: None
-        self.connected = self.left = self.aborted = 0
+        self.connected = self.left = self.aborted = self.prepared = 0
 
     async def partitions(self, topic: str, partition: int = 0) -> tuple[int, Sequence[int]]:
         return PARTITIONS, range(PARTITIONS)
@@ -66,6 +67,11 @@ class Brokers:
         finally:
             self.observer.ended(0.001, None, 0.0)
 
+    async def prepare(self) -> KafkaTransaction | None:
+        stored = sum(map(len, self.stored.values()))
+        self.prepared, records = stored, stored - self.prepared
+        return KafkaTransaction(f"id-{stored}", 1, 0, 0, 60_000, records) if records else None
+
     async def abort(self) -> None:
         self.aborted += 1
 
@@ -81,7 +87,7 @@ class Brokers:
             self.left += 1
 
     @property
-    def values(self) -> list[bytes | None]:
+    def values(self) -> list[bytes]:
         """All that is stored, in no order."""
         return sorted(each.value or b"" for records in self.stored.values() for each in records)
 
@@ -191,12 +197,12 @@ def expected(values: Iterable[int]) -> list[bytes]:
     return [b"%06d" % value for value in values]
 
 
-def union(*brokers: Brokers) -> list[bytes | None]:
+def union(*brokers: Brokers) -> list[bytes]:
     """All that these clusters have stored."""
-    return sorted((value for each in brokers for value in each.values), key=lambda value: value or b"")
+    return sorted(value for each in brokers for value in each.values)
 
 
-def twice(values: Sequence[bytes | None]) -> list[bytes | None]:
+def twice(values: Sequence[bytes]) -> list[bytes]:
     """What is there more than once."""
     return sorted(value for value, times in Counter(values).items() if times > 1)
 

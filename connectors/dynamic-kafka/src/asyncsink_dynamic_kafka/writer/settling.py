@@ -37,23 +37,24 @@ class Settling:
         with anyio.move_on_after(self._patience_s(touched)) as scope:
             await self._books.until(lambda: self.has_room(touched) or self._has_news())
         if scope.cancelled_caught:
-            raise self._stalled()
+            self._stalled()
+            self._books.check()
 
     def _patience_s(self, touched: Iterable[ClusterWriter]) -> float | None:
         """Of a cluster that is active its own writer knows when to give up."""
         waits = bool(self._clusters.homeless) or any(each.is_paused and not each.has_room for each in touched)
         return self._stall_s if waits else None
 
-    def _stalled(self) -> StalledError:
+    def _stalled(self) -> None:
         streams = sorted({stream_id for each in self._clusters.homeless for stream_id, _ in each.rows_by_stream()})
         paused = sorted(each.name for each in self._clusters.open.values() if each.is_paused)
         told = f"streams {', '.join(streams)}" if streams else f"clusters {', '.join(paused)}"
-        error = StalledError(
-            f"rows of {told} have waited for an active cluster for {self._stall_s:g} s (option stallTimeout); see what "
-            "the metadata service says of the clusters, or raise the option"
+        self._books.fail(
+            StalledError(
+                f"rows of {told} have waited for an active cluster for {self._stall_s:g} s (option stallTimeout); see "
+                "what the metadata service says of the clusters, or raise the option"
+            )
         )
-        self._books.fail(error)
-        return error
 
     # ---- flush -----------------------------------------------------------------------------------------------
 
