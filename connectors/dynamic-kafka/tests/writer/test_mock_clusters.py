@@ -14,6 +14,9 @@ import pytest
 from asyncsink import WriterInitContext
 from asyncsink.metrics import Metrics
 from asyncsink.spark.clients import WorkerClients
+from asyncsink_dynamic_kafka.metadata.file import FileMetadataService
+from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
 from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 from asyncsink_testing.kafka import MockCluster
 from asyncsink_testing.kafka.reading import TopicReader
@@ -23,7 +26,7 @@ from .harness import expected
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[Mapping[str, MockCluster]]:
-    topics = {each: 2 for each in ("moves", "stays", "builder", "leased")}
+    topics = dict.fromkeys(("moves", "stays", "stream1", "leased"), 2)
     with MockCluster(topics=topics) as first, MockCluster(topics=topics) as second:
         yield {"A": first, "B": second}
 
@@ -110,18 +113,62 @@ def test_clients_and_discovery_are_kept_over_micro_batches(tmp_path: Path, clust
     streams = Streams(tmp_path, "leased", clusters)
     streams.are_in("A", "B")
 
-    async def use() -> list[str]:
+    connected = []
+
+    class Counting(WorkerClients):
+        def lease(self, fingerprint: str, connect: Any) -> Any:
+            def counted() -> Any:
+                connected.append(fingerprint.rpartition("/")[2])
+                return connect()
+
+            return super().lease(fingerprint, counted)
+
+    async def use() -> None:
         async with anyio.create_task_group() as group:
-            clients = WorkerClients(group)
+            clients = Counting(group)
             for batch_id in range(3):
                 sink = streams.sink()
                 context = WriterInitContext(query_id="q", batch_id=batch_id, clients=clients)
                 async with sink.create_writer(context) as writer:
                     await writer.write_batch(batch(expected(range(10 * batch_id, 10 * batch_id + 10))))
-            kept = sorted(clients._keepers)
             group.cancel_scope.cancel()
-        return kept
 
-    kept = anyio.run(use)
-    assert [each.rpartition("/")[2] for each in kept] == ["A", "B", "metadata"]
+    anyio.run(use)
+    assert sorted(connected) == ["A", "B", "metadata"]
     assert sorted([*streams.read("A"), *streams.read("B")], key=lambda each: each or b"") == expected(range(30))
+
+
+class LongKafkaStreamRecordSerializer(KafkaStreamRecordSerializer[int]):
+    """Writes numbers as eight bytes, as the one in FLIP-515's example."""
+
+    def __init__(self, stream_id: str) -> None:
+        self.stream_id = stream_id
+
+    def serialize(self, element: int, timestamp: int | None) -> KafkaStreamRecord:
+        return KafkaStreamRecord(self.stream_id, element.to_bytes(8, "big"))
+
+
+def test_the_example_of_the_proposal_delivers_by_flush(tmp_path: Path, clusters: Mapping[str, MockCluster]) -> None:
+    streams = Streams(tmp_path, "stream1", clusters)
+    streams.are_in("A", "B")
+    sink = (
+        DynamicKafkaSink.builder()
+        .set_subscribed_stream_ids({"stream1"})
+        .set_kafka_metadata_service(FileMetadataService(str(tmp_path / "streams.json")))
+        .set_kafka_stream_record_serializer(LongKafkaStreamRecordSerializer("stream1"))
+        .set_property("stream-metadata-discovery-interval-ms", "1")
+        .set_property("linger.ms", "100000")
+        .build()
+    )
+
+    async def use() -> None:
+        async with sink.open() as writer:
+            for number in range(100):
+                await writer.write(number)
+            assert writer.statistics().acknowledged == 0
+            await writer.flush()
+            assert writer.statistics().acknowledged == 100
+
+    anyio.run(use)
+    stored = [*streams.read("A"), *streams.read("B")]
+    assert sorted(int.from_bytes(each or b"", "big") for each in stored) == [*range(100)]
