@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
     from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
     from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+    from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
+    from asyncsink_dynamic_kafka.routing.round_robin import RoundRobinReconcilableStreamRouter
     from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
+    from asyncsink_dynamic_kafka.routing.sticky import StickyReconcilableStreamRouter
+    from asyncsink_dynamic_kafka.routing.weighted import WeightedReconcilableStreamRouter
     from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
     from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 
@@ -35,8 +39,12 @@ __all__ = [
     "KafkaStreamRecordSerializer",
     "MetadataError",
     "MetadataUnavailableError",
+    "MirrorReconcilableStreamRouter",
     "ReconcilableStreamRouter",
+    "RoundRobinReconcilableStreamRouter",
     "SingleClusterTopicMetadataService",
+    "StickyReconcilableStreamRouter",
+    "WeightedReconcilableStreamRouter",
 ]
 
 _MODULES = {
@@ -53,8 +61,12 @@ _MODULES = {
     "KafkaStreamRecordSerializer": "serializer",
     "MetadataError": "metadata.errors",
     "MetadataUnavailableError": "metadata.errors",
+    "MirrorReconcilableStreamRouter": "routing.mirror",
     "ReconcilableStreamRouter": "routing.router",
+    "RoundRobinReconcilableStreamRouter": "routing.round_robin",
     "SingleClusterTopicMetadataService": "metadata.single_cluster",
+    "StickyReconcilableStreamRouter": "routing.sticky",
+    "WeightedReconcilableStreamRouter": "routing.weighted",
 }
 
 

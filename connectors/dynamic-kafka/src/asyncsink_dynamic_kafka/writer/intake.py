@@ -65,22 +65,29 @@ class Intake:
         return self._checked(StreamBlock.of(_stream_records(entries), self.offer(len(entries), context)))
 
     def of_batch(self, batch: Any, context: WriteContext | None) -> Part:
-        """The rows of a ``pyarrow.RecordBatch``, all at once where the converter can do that."""
-        convert = getattr(self._converter, "block", None)
-        if convert is None:
-            return self.of_elements(rows_of(batch), context)
+        """The rows of a ``pyarrow.RecordBatch``, all at once where that goes well."""
         first = self.offer(batch.num_rows, context)
         try:
-            return self._checked(convert(batch, first))
+            return self._checked(self._converted(batch, first))
         except Exception as error:
             self._warn(error, batch.num_rows)
         rows = [batch.slice(place, 1) for place in range(batch.num_rows)]
 
         def apply(row: Any, place: int) -> KafkaStreamRecord:
-            found: StreamBlock = convert(row, place)
-            return found.record(0)
+            return self._converted(row, place).record(0)
 
         return self._one_by_one(rows, first, apply)
+
+    def _converted(self, batch: Any, first: int) -> StreamBlock:
+        converter, context = self._converter, WriteContext(sequence=first)
+        if (convert := getattr(converter, "block", None)) is not None:
+            block: StreamBlock = convert(batch, first)
+            return block
+        apply_batch = getattr(converter, "apply_batch", None)
+        made = converter.apply_many(rows_of(batch), context) if apply_batch is None else apply_batch(batch, context)
+        if len(made) != batch.num_rows:
+            raise ValueError(f"{type(converter).__name__} made {len(made)} records of {batch.num_rows} rows")
+        return StreamBlock.of(_stream_records([*made]), first)
 
     def _one_by_one(self, elements: Sequence[Any], first: int, apply: Callable[[Any, int], Any]) -> Part:
         made: list[KafkaStreamRecord] = []
