@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from asyncsink.arrow.routes import grouped
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import RoutedRows, Rows, StreamBlock
@@ -24,8 +25,8 @@ class BuiltInRouter(ReconcilableStreamRouter):
         self._targets: dict[str, tuple[ClusterTopic, ...]] = {}
 
     @abstractmethod
-    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records) -> Slots:
-        """Of each of some records of one stream the place of its cluster topic among `targets`."""
+    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
+        """Of each of these rows, which are of one stream, the place of its cluster topic among `targets`."""
 
     def reconcile(self, stream_metadata_map: StreamMetadataMap) -> None:
         self._targets = {stream_id: tuple(sorted(found)) for stream_id, found in stream_metadata_map.items() if found}
@@ -42,7 +43,8 @@ class BuiltInRouter(ReconcilableStreamRouter):
 
     def route(self, record: KafkaStreamRecord) -> ClusterTopic:
         targets = self.targets(record.stream_id)
-        return targets[int(self.slots(record.stream_id, targets, Records.of([record.kafka_record()]))[0])]
+        records = Records.of([record.kafka_record()])
+        return targets[int(self.slots(record.stream_id, targets, records, np.zeros(1, np.int64))[0])]
 
     def route_block(self, block: StreamBlock) -> RoutedRows:
         """Where the records of a block go, a few array operations for each stream.
@@ -52,9 +54,9 @@ class BuiltInRouter(ReconcilableStreamRouter):
         streams = [(stream_id, self.targets(stream_id), rows) for stream_id, rows in block.rows_by_stream()]
         parts: list[tuple[ClusterTopic, Rows]] = []
         for stream_id, targets, rows in streams:
-            records = block.records if len(rows) == len(block) else block.records.take(rows)
-            slots = self.slots(stream_id, targets, records)
-            parts += [(target, rows[slots == slot]) for slot, target in enumerate(targets)]
+            slots = self.slots(stream_id, targets, block.records, rows)
+            narrow = slots.astype(np.min_scalar_type(len(targets)))
+            parts += [(targets[slot], rows[places]) for slot, places in grouped(narrow, len(targets))]
         return merged(parts)
 
 
@@ -62,8 +64,7 @@ def merged(parts: Iterable[tuple[ClusterTopic, Rows]]) -> RoutedRows:
     """Each cluster topic once, with all its rows in order: several streams may have one in common."""
     found: dict[ClusterTopic, list[Rows]] = {}
     for target, rows in parts:
-        if len(rows):
-            found.setdefault(target, []).append(rows)
+        found.setdefault(target, []).append(rows)
     return [
         (target, many[0] if len(many) == 1 else np.sort(np.concatenate(many), kind="stable"))
         for target, many in found.items()

@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
-from asyncsink_dynamic_kafka.routing.blocks import RoutedRows, StreamBlock
+from asyncsink_dynamic_kafka.routing.blocks import RoutedRows, Rows, StreamBlock
 from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots, merged
 from asyncsink_kafka.records import Records
 
@@ -19,9 +19,9 @@ class MirrorReconcilableStreamRouter(BuiltInRouter):
     A cluster that is inactive has no copy of what is written meanwhile, unless ``onInactiveCluster`` is ``wait``.
     """
 
-    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records) -> Slots:
+    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
         """That of the first copy."""
-        return np.zeros(len(records), np.int64)
+        return np.zeros(len(rows), np.int64)
 
     def route_all(self, record: KafkaStreamRecord) -> Sequence[ClusterTopic]:
         return self.targets(record.stream_id)

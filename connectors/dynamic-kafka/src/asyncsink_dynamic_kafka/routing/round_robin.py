@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
+from asyncsink_dynamic_kafka.routing.blocks import Rows
 from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots
 from asyncsink_kafka.records import Records
 
@@ -48,5 +49,5 @@ class RoundRobinReconcilableStreamRouter(BuiltInRouter):
         super().__init__()
         self._turns = Turns(random)
 
-    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records) -> Slots:
-        return self._turns.take(stream_id, len(records), len(targets))
+    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
+        return self._turns.take(stream_id, len(rows), len(targets))

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
+from asyncsink_dynamic_kafka.routing.blocks import Rows
 from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots
 from asyncsink_dynamic_kafka.routing.round_robin import Turns
 from asyncsink_kafka.partitioning import murmur2_many
@@ -36,12 +37,13 @@ class StickyReconcilableStreamRouter(BuiltInRouter):
         super().__init__()
         self._turns = Turns(random)
 
-    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records) -> Slots:
+    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
         if records.key is None:
-            return self._turns.take(stream_id, len(records), len(targets))
-        chosen = _highest(records.key, targets)
-        if records.key.null_count:
-            keyless = np.flatnonzero(records.key.is_null().to_numpy(zero_copy_only=False))
+            return self._turns.take(stream_id, len(rows), len(targets))
+        keys = records.key if len(rows) == len(records) else records.key.take(pa.array(rows))
+        chosen = _highest(keys, targets)
+        if keys.null_count:
+            keyless = np.flatnonzero(keys.is_null().to_numpy(zero_copy_only=False))
             chosen[keyless] = self._turns.take(stream_id, len(keyless), len(targets))
         return chosen
 

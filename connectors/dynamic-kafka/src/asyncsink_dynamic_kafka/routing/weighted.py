@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
+from asyncsink_dynamic_kafka.routing.blocks import Rows
 from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots
 from asyncsink_dynamic_kafka.routing.round_robin import Turns
 from asyncsink_dynamic_kafka.routing.weights import checked_weights
@@ -31,18 +32,18 @@ class WeightedReconcilableStreamRouter(BuiltInRouter):
         self._weights = checked_weights(dict(weights))
         self._turns = Turns(random)
 
-    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records) -> Slots:
+    def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
         clusters: dict[str, list[int]] = {}
         for slot, target in enumerate(targets):
             clusters.setdefault(target.kafka_cluster_identifier.name, []).append(slot)
         turns = _round(tuple(self._weights.get(name, 1) for name in clusters))
-        of_cluster = turns[self._turns.take(stream_id, len(records), len(turns))]
-        chosen = np.empty(len(records), np.int64)
+        of_cluster = turns[self._turns.take(stream_id, len(rows), len(turns))]
+        chosen = np.empty(len(rows), np.int64)
         for place, (name, slots) in enumerate(clusters.items()):
-            rows = np.flatnonzero(of_cluster == place)
-            if not len(rows):
+            turned = np.flatnonzero(of_cluster == place)
+            if not len(turned):
                 continue
-            chosen[rows] = np.array(slots, np.int64)[self._turns.take((stream_id, name), len(rows), len(slots))]
+            chosen[turned] = np.array(slots, np.int64)[self._turns.take((stream_id, name), len(turned), len(slots))]
         return chosen
 
 
