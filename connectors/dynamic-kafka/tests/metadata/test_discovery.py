@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -394,6 +395,22 @@ async def test_closing_waits_for_a_service_only_so_long() -> None:
     async with discovery_of(Stubborn(stream())) as discovery:
         await discovery.ready()
     assert anyio.current_time() == pytest.approx(5)
+
+
+def test_a_call_that_ends_as_if_it_were_cancelled_has_failed() -> None:
+    async def ends() -> None:
+        raise asyncio.CancelledError
+
+    async def starts() -> None:
+        service = FakeService(stream())
+        service.answer = ends
+        async with discovery_of(service) as discovery:
+            with pytest.raises(MetadataUnavailableError, match="the call was cancelled by itself"):
+                await discovery.ready()
+            assert (await discovery.ready([state_of(stream())])).is_restored
+            assert discovery.failures == 2
+
+    anyio.run(starts)
 
 
 @virtual

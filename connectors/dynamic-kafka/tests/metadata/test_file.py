@@ -115,6 +115,25 @@ def test_no_file_of_any_size_is_read(tmp_path: Path) -> None:
         anyio.run(FileMetadataService(path).get_all_streams)
 
 
+def test_a_file_system_that_hangs_is_given_up_and_not_waited_for_twice(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    # Opening it waits for somebody who writes.
+    os.mkfifo(path)
+
+    async def hangs() -> None:
+        service = FileMetadataService(path)
+        try:
+            with anyio.move_on_after(1) as scope:
+                await service.get_all_streams()
+            assert scope.cancelled_caught
+            with pytest.raises(MetadataUnavailableError, match="is still being read; its file system hangs"):
+                await service.get_all_streams()
+        finally:
+            os.close(os.open(path, os.O_RDWR))
+
+    anyio.run(hangs)
+
+
 def test_a_stream_migrates_by_editing_the_file(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
 

@@ -156,6 +156,11 @@ class MetadataDiscovery:
                 self._fail(TimeoutError(f"no answer within metadataService.timeout = {self._timeout_s:g} s"))
         except Exception as error:
             self._fail(error)
+        except anyio.get_cancelled_exc_class():
+            # Under asyncio a call may also end so by itself, as where its connection is closed.
+            if not self._group.cancel_scope.cancel_called:
+                self._fail(ConnectionError("the call was cancelled by itself"))
+            raise
         finally:
             self._due_at = anyio.current_time() + self._pause_s
             self._answered = None

@@ -31,6 +31,7 @@ class FileMetadataService(DocumentMetadataService):
         super().__init__()
         self.path = os.fspath(path)
         self._read: tuple[_Signature, MetadataDocument] | None = None
+        self._is_reading = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path,)
@@ -39,10 +40,21 @@ class FileMetadataService(DocumentMetadataService):
         return f"{type(self).__name__}({self.path!r})"
 
     async def _fetch(self) -> MetadataDocument:
-        # A file system may hang, as a network's does. The deadline is the caller's.
-        signature, document = await anyio.to_thread.run_sync(self._changed, abandon_on_cancel=True)
-        self._read = signature, document
-        return document
+        # A file system may hang, as a network's does. The deadline is the caller's; the thread then stays behind, and
+        # has to be the only one.
+        if self._is_reading:
+            raise MetadataUnavailableError(
+                f"the metadata file {self.path!r} is still being read; its file system hangs"
+            )
+        self._read = await anyio.to_thread.run_sync(self._in_a_thread, abandon_on_cancel=True)
+        return self._read[1]
+
+    def _in_a_thread(self) -> tuple[_Signature, MetadataDocument]:
+        self._is_reading = True
+        try:
+            return self._changed()
+        finally:
+            self._is_reading = False
 
     def _changed(self) -> tuple[_Signature, MetadataDocument]:
         """What the file says, read only where it is another than before."""
