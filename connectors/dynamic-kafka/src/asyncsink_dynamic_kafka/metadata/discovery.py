@@ -157,10 +157,11 @@ class MetadataDiscovery:
         except Exception as error:
             self._fail(error)
         except anyio.get_cancelled_exc_class():
-            # Under asyncio a call may also end so by itself, as where its connection is closed.
-            if not self._group.cancel_scope.cancel_called:
-                self._fail(ConnectionError("the call was cancelled by itself"))
-            raise
+            if self._group.cancel_scope.cancel_called:
+                raise
+            # Under asyncio a call may also end so by itself, as where its connection is closed; raised, it would end
+            # whoever waits for it. Nothing is awaited after this, should the cancellation be another's.
+            self._fail(ConnectionError("the call was cancelled by itself"))
         finally:
             self._due_at = anyio.current_time() + self._pause_s
             self._answered = None
