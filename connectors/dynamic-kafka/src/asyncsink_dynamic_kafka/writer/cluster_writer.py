@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 
 _NOTHING: Final = WriterStatistics()
 
+AT_ONCE: Final = 256 * 1024
+"""Bytes of rows up to which several runs are handed over as one."""
+
 NO_ANSWER: Final = (DestinationUnavailableError, StalledError)
 """What a writer fails with whose brokers do not answer."""
 
@@ -86,7 +89,8 @@ class ClusterWriter:
         self.sink: KafkaSink | None = None
         self._bounds = (1, 1)
         self._writer: KafkaWriter | None = None
-        self._is_connected = self._is_handing = self._is_lost = self._is_ending = False
+        self._is_connected = self._is_lost = self._is_ending = False
+        self._handed = 0
         self.is_over = False
         self._leave_within_s: float | None = None
         self._scope, self._handing = anyio.CancelScope(), anyio.CancelScope()
@@ -130,7 +134,7 @@ class ClusterWriter:
     def take_pending(self, goes: Callable[[Routed], bool]) -> list[Routed]:
         """Rows that are in no writer yet and that are to go elsewhere; they are not held here any more."""
         # A call that is under way has to say first how many it has handed over.
-        first = [self._pending.popleft()] if self._is_handing else []
+        first = [self._pending.popleft() for _ in range(self._handed)]
         taken = [each for each in self._pending if goes(each)]
         self._pending = deque([*first, *(each for each in self._pending if not goes(each))])
         self.pending_rows -= sum(len(each.block) for each in taken)
@@ -199,24 +203,39 @@ class ClusterWriter:
         return self._is_lost or self.is_leaving or self._is_ending or (bool(self._pending) and not self.is_paused)
 
     async def _hand_over(self, writer: KafkaWriter) -> None:
-        routed, before = self._pending[0], writer.statistics().accepted
-        self._is_handing = True
+        handed, before = self._first_pending(), writer.statistics().accepted
+        self._handed = len(handed)
         try:
             with anyio.CancelScope() as self._handing:
-                await writer.write_records(routed.records())
+                await writer.write_records(Records.concat([each.records() for each in handed]))
         finally:
-            self._is_handing = False
-            self._took(routed, writer.statistics().accepted - before)
+            self._handed = 0
+            self._took(handed, writer.statistics().accepted - before)
 
-    def _took(self, routed: Routed, count: int) -> None:
+    def _first_pending(self) -> list[Routed]:
+        """What is handed over at once: rows that were written one by one are put together."""
+        handed: list[Routed] = []
+        size_in_bytes = 0
+        for each in self._pending:
+            size_in_bytes += each.block.records.nbytes
+            if handed and size_in_bytes > AT_ONCE:
+                break
+            handed.append(each)
+        return handed
+
+    def _took(self, handed: list[Routed], count: int) -> None:
         """So many of the first rows are the writer's."""
-        self._pending.popleft()
-        rest = routed.block.slice(count, len(routed.block))
         self.pending_rows -= count
-        self.pending_bytes -= routed.block.records.nbytes
-        if len(rest):
-            self._pending.appendleft(Routed(routed.target, rest))
-            self.pending_bytes += rest.records.nbytes
+        for routed in handed:
+            taken = min(count, len(routed.block))
+            count -= taken
+            if taken < len(routed.block):
+                rest = routed.block.slice(taken, len(routed.block))
+                self.pending_bytes += rest.records.nbytes - routed.block.records.nbytes
+                self._pending[0] = Routed(routed.target, rest)
+                break
+            self._pending.popleft()
+            self.pending_bytes -= routed.block.records.nbytes
         self._books.notify()
 
     def follow(self, cluster: Cluster, *, is_paused: bool) -> None:
