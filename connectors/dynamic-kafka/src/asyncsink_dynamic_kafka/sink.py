@@ -27,10 +27,10 @@ from asyncsink_kafka.sink import KafkaSink, check_limits
 if TYPE_CHECKING:
     from asyncsink.blocking_writer import BlockingSinkWriter
     from asyncsink_dynamic_kafka.builder import DynamicKafkaSinkBuilder
+    from asyncsink_dynamic_kafka.committer import DynamicKafkaCommitter
     from asyncsink_dynamic_kafka.converter import StreamConverter
     from asyncsink_dynamic_kafka.metadata.discovery import MetadataDiscovery
     from asyncsink_dynamic_kafka.metadata.snapshot import Cluster
-    from asyncsink_dynamic_kafka.transactions import DynamicKafkaCommitter
     from asyncsink_dynamic_kafka.writer import DynamicKafkaWriter
     from asyncsink_dynamic_kafka.writer.cluster_sink import ClusterSink
 
@@ -167,7 +167,7 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
     def create_committer(self) -> DynamicKafkaCommitter | None:
         if not self.options.is_transactional:
             return None
-        from asyncsink_dynamic_kafka.transactions import DynamicKafkaCommitter
+        from asyncsink_dynamic_kafka.committer import DynamicKafkaCommitter
 
         return DynamicKafkaCommitter(self)
 
