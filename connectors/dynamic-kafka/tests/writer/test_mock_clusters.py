@@ -18,7 +18,7 @@ from asyncsink_dynamic_kafka.metadata.file import FileMetadataService
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
 from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
-from asyncsink_testing.kafka import MockCluster
+from asyncsink_testing.kafka import KafkaBroker, MockCluster
 from asyncsink_testing.kafka.reading import TopicReader
 
 from .harness import expected
@@ -34,7 +34,7 @@ def clusters() -> Iterator[Mapping[str, MockCluster]]:
 class Streams:
     """A metadata file of one stream, whose topic has the same name everywhere."""
 
-    def __init__(self, folder: Path, stream_id: str, clusters: Mapping[str, MockCluster]) -> None:
+    def __init__(self, folder: Path, stream_id: str, clusters: Mapping[str, MockCluster | KafkaBroker]) -> None:
         self._path, self.stream_id, self._clusters = folder / "streams.json", stream_id, clusters
 
     def are_in(self, *names: str) -> None:
