@@ -23,6 +23,7 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- connectors: made by docs/reference/connectors.py -->\n", "<!-- connectors: end -->\n"
 
 DESTINATIONS = {
+    "dynamic_kafka": "streams whose Kafka clusters and topics move at run time, as Flink's FLIP-515 proposes",
     "files": "files in a folder or on S3, JSON Lines or Parquet, with a manifest of commits",
     "firehose": "Amazon Data Firehose, many rows in a record if you like",
     "http": "an HTTP API: JSON arrays, NDJSON or one row a request",
@@ -68,7 +69,8 @@ def rows() -> Iterator[Row]:
         if name not in DESTINATIONS:
             raise SystemExit(f"connector {name!r} has no words in DESTINATIONS of {Path(__file__).name}; write some")
         delivery = " or ".join(each.replace("-", " ") for each in connector_info(name).guarantees)
-        install = f"asyncsink[{name}]" if name in extras else project["name"]
+        extra = name.replace("_", "-")
+        install = f"asyncsink[{extra}]" if extra in extras else project["name"]
         yield Row(name, str(folder.relative_to(ROOT)), install, delivery)
 
 

@@ -36,7 +36,8 @@ def test_the_readme_has_the_table_that_is_made_of_its_figures() -> None:
 
 def test_the_readme_has_every_connector_of_the_repository_and_all_of_them_pass() -> None:
     figures = figures_in_readme()
-    names = {each.parent.name for each in (DOCS.parent / "connectors").glob("*/pyproject.toml")}
+    folders = {each.parent.name for each in (DOCS.parent / "connectors").glob("*/pyproject.toml")}
+    names = {each.replace("-", "_") for each in folders}
     assert names
     assert figures.keys() == names
     for name, figure in figures.items():

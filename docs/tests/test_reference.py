@@ -31,6 +31,14 @@ OWN_SAMPLES = {
 }
 """Of options that take only some texts, and of those that a connector cannot do without."""
 
+ONE_CLUSTER = {
+    "streamIds": "orders",
+    "metadataService": "single-cluster",
+    "metadataService.clusterId": "blue",
+    "bootstrapServers": OWN_SAMPLES["bootstrapServers"],
+}
+"""What the sink to streams is made of."""
+
 KEYS, PROXY = {"accessKeyId": "id", "secretAccessKey": "secret"}, {"proxy": OWN_SAMPLES["proxy"]}
 BESIDE: dict[str, dict[str, str]] = {
     **dict.fromkeys(("accessKeyId", "secretAccessKey", "sessionToken"), KEYS),
@@ -59,6 +67,8 @@ def read(connector: str, option: str, key: str, value: str) -> object:
     required = {row.name: OWN_SAMPLES[row.name] for row in options.describe() if row.default == "required"}
     if connector == "kinesis" and option not in ("streamName", "streamArn"):
         required["streamName"] = "rows"  # the one or the other
+    if connector == "dynamic_kafka":
+        required |= ONE_CLUSTER
     beside = {**required, **BESIDE.get(option, {})}
     beside.pop(option, None)
     return parse_options({**beside, key: value}, options, WriterOptions)
@@ -79,7 +89,8 @@ def test_the_page_of_kafkas_settings_is_what_its_generator_makes() -> None:
 def test_the_page_has_every_connector_of_the_repository() -> None:
     # The generator knows those that are installed: run where none is, it would make a page without options.
     page = (DOCS / "reference" / "options.md").read_text()
-    names = [each.parent.name for each in (DOCS.parent / "connectors").glob("*/pyproject.toml")]
+    folders = [each.parent.name for each in (DOCS.parent / "connectors").glob("*/pyproject.toml")]
+    names = [each.replace("-", "_") for each in folders]
     assert names
     assert [name for name in names if f"\n## asyncsink.{name}\n" not in page] == []
 

@@ -66,7 +66,8 @@ class DynamicKafkaOptions(ServiceOptions, KafkaOptions):
     )
     removed_cluster_timeout_s: float = option(
         60.0,
-        doc="Time for storing what a cluster was given before it was removed, after which the task fails.",
+        doc="Time for storing what a cluster was given before it was removed; after it those rows go to the stream's "
+        "other clusters, or with exactly-once the task fails.",
         unit="s",
     )
 
