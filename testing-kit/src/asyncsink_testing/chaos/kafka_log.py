@@ -34,35 +34,58 @@ _SETTINGS = {
 }
 
 
-class KafkaReader:
-    """Reads the topic of a run's folder, on and on, from the moment at which the broker has come to listen."""
+class TopicLog:
+    """Reads the topic of a run on one cluster, on and on."""
 
-    def __init__(self, folder: Path) -> None:
-        self._endpoint = folder / "endpoint"
-        self._consumer: Any = None
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        # A write that is half way is in a transaction, if there are any.
+        self._consumer = _consumer(bootstrap, "read_uncommitted")
+        self._consumer.assign(_partitions(0))
 
     def fresh(self) -> list[Row]:
-        if self._consumer is None:
-            if not self._endpoint.exists():
-                return []
-            # A write that is half way is in a transaction, if there are any.
-            self._consumer = _consumer(self._endpoint.read_text(), "read_uncommitted")
-            self._consumer.assign(_partitions(0))
+        """The rows that were stored since the last call, be they committed or not."""
         return [_row(each) for each in self._consumer.consume(_MOST, timeout=0.0) if each.error() is None]
 
     def everything(self) -> list[Row]:
-        """:raises ChaosError: the broker does not let all be read that it says it has"""
-        bootstrap = self._endpoint.read_text()
-        ends = _ends(bootstrap)
-        consumer = _consumer(bootstrap, "read_committed")
+        """The rows that are committed.
+
+        :raises ChaosError: the broker does not let all be read that it says it has
+        """
+        ends = _ends(self._bootstrap)
+        consumer = _consumer(self._bootstrap, "read_committed")
         try:
             return list(_read_to(consumer, ends))
         finally:
             consumer.close()
 
     def close(self) -> None:
-        if self._consumer is not None:
-            self._consumer.close()
+        """Let go of the cluster."""
+        self._consumer.close()
+
+
+class KafkaReader:
+    """Reads the topic of a run's folder, from the moment at which the broker has come to listen."""
+
+    def __init__(self, folder: Path) -> None:
+        self._endpoint = folder / "endpoint"
+        self._log: TopicLog | None = None
+
+    def fresh(self) -> list[Row]:
+        return self._opened().fresh() if self._endpoint.exists() else []
+
+    def everything(self) -> list[Row]:
+        """:raises ChaosError: the broker does not let all be read that it says it has"""
+        return self._opened().everything()
+
+    def close(self) -> None:
+        if self._log is not None:
+            self._log.close()
+
+    def _opened(self) -> TopicLog:
+        if self._log is None:
+            self._log = TopicLog(self._endpoint.read_text())
+        return self._log
 
 
 def _consumer(bootstrap: str, isolation: str) -> Any:

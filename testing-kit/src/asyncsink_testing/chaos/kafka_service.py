@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from asyncsink_testing.chaos.kafka_log import PARTITIONS, TOPIC
 from asyncsink_testing.kafka.cluster import KafkaBroker
+from asyncsink_testing.kafka.listeners import PLAINTEXT
 from asyncsink_testing.kafka.node import BrokerNode
+from asyncsink_testing.ports import HOST
 
 _JVM = ("-Xmx256m", "-Xms256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """It lives for seconds, beside Spark on the same machine."""
@@ -21,23 +23,27 @@ _JVM = ("-Xmx256m", "-Xms256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 def serve(folder: Path) -> None:
     """Run until the harness closes its end of our stdin, be it by its own end."""
-    endpoint, kept = folder / "endpoint", folder / "kafka"
-    with _again(kept) if endpoint.exists() else _first(kept, endpoint):
+    with running_broker(folder / "kafka") as bootstrap:
+        draft = folder / "endpoint.draft"
+        draft.write_text(bootstrap)
+        draft.replace(folder / "endpoint")
         sys.stdin.read()
 
 
+def running_broker(kept: Path) -> AbstractContextManager[str]:
+    """A broker with the topic of the run, and where it listens; the same again if there has been one in this folder."""
+    return _again(kept) if [*kept.glob("*/server.properties")] else _first(kept)
+
+
 @contextmanager
-def _first(kept: Path, endpoint: Path) -> Iterator[None]:
+def _first(kept: Path) -> Iterator[str]:
     with KafkaBroker(folder=kept, jvm_options=_JVM) as broker:
         broker.create_topic(TOPIC, PARTITIONS)
-        draft = endpoint.with_suffix(".draft")
-        draft.write_text(broker.bootstrap)
-        draft.replace(endpoint)
-        yield
+        yield broker.bootstrap
 
 
 @contextmanager
-def _again(kept: Path) -> Iterator[None]:
+def _again(kept: Path) -> Iterator[str]:
     """The same broker from the settings that its first start has written."""
     [settings] = kept.glob("*/server.properties")
     properties = dict(line.split("=", 1) for line in settings.read_text().splitlines())
@@ -47,7 +53,7 @@ def _again(kept: Path) -> Iterator[None]:
     node.launch()
     try:
         node.wait_until_ready()
-        yield
+        yield f"{HOST}:{ports[PLAINTEXT]}"
     finally:
         node.kill()
 

@@ -114,7 +114,7 @@ class Driver(Program):
     def __init__(self, folder: Path, target: Target, options: Mapping[str, str]) -> None:
         super().__init__("asyncsink_testing.chaos.driver", folder)
         self._job: dict[str, Any] = {
-            "format": f"asyncsink.{target.name}",
+            "format": target.format,
             "options": dict(options),
             "columns": list(target.columns),
             "settings": dict(target.settings),

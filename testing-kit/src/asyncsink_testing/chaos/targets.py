@@ -10,6 +10,7 @@ from typing import Protocol
 from asyncsink_testing.aws.boto import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from asyncsink_testing.aws.fake import REGION
 from asyncsink_testing.chaos.aws_api import STREAM
+from asyncsink_testing.chaos.dynamic_kafka_log import STREAM_ID, ClustersReader
 from asyncsink_testing.chaos.files_folder import FolderReader
 from asyncsink_testing.chaos.kafka_log import TOPIC, KafkaReader
 from asyncsink_testing.chaos.log import LogReader
@@ -40,7 +41,7 @@ class Target:
     :param guarantees: those that the sink can be asked for
     :param service: the module that is the destination: ``python -m SERVICE FOLDER`` writes ``FOLDER/endpoint``, comes
         back to that endpoint when it is started again, keeps what it has stored, and ends with its stdin
-    :param options: those of ``format("asyncsink.<name>")``, by endpoint and guarantee; requests of few rows, so that a
+    :param options: those of the format, by endpoint and guarantee; requests of few rows, so that a
         write can be hit half way
     :param reader: makes what reads the rows back, by the run's folder, in which there may be nothing yet
     :param columns: what the sink is sent, as SQL expressions over the columns of the source
@@ -57,6 +58,11 @@ class Target:
     victims: tuple[Victim, ...] = VICTIMS
     settings: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def format(self) -> str:
+        """What Spark knows the sink by."""
+        return f"asyncsink.{self.name.replace('-', '_')}"
+
 
 _TUNING = {
     "maxBatchSize": "5",
@@ -72,20 +78,35 @@ def _http_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
     return {"url": f"{endpoint}/rows", **_TUNING}
 
 
+_KAFKA_TUNING = {
+    "maxBatchSize": "5",
+    "maxTimeInBuffer": "5ms",
+    "retry.initialBackoff": "10ms",
+    "retry.maxBackoff": "200ms",
+    # A broker that is killed must not be waited for longer than it takes to start again.
+    "requestTimeout": "5s",
+    # One that runs takes a micro-batch within milliseconds, which would leave no time to hit it half way.
+    "rateLimit.recordsPerSecond": "500",
+    "rateLimit.burst": "5",
+}
+_KAFKA_COLUMNS = ("CAST(id AS STRING) AS key", "to_json(struct(*)) AS value")
+
+
 def _kafka_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    return {"kafka.bootstrap.servers": endpoint, "topic": TOPIC, "deliveryGuarantee": guarantee, **_KAFKA_TUNING}
+
+
+def _dynamic_kafka_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
     return {
-        "kafka.bootstrap.servers": endpoint,
-        "topic": TOPIC,
+        "metadataService": "file",
+        "metadataService.path": endpoint,
+        "streamIds": STREAM_ID,
         "deliveryGuarantee": guarantee,
-        "maxBatchSize": "5",
-        "maxTimeInBuffer": "5ms",
-        "retry.initialBackoff": "10ms",
-        "retry.maxBackoff": "200ms",
-        # A broker that is killed must not be waited for longer than it takes to start again.
-        "requestTimeout": "5s",
-        # One that runs takes a micro-batch within milliseconds, which would leave no time to hit it half way.
-        "rateLimit.recordsPerSecond": "500",
-        "rateLimit.burst": "5",
+        # The streams move every second or so.
+        "stream-metadata-discovery-interval-ms": "100",
+        # Shorter than a cluster that was killed takes to come back.
+        "removedClusterTimeout": "3s",
+        **_KAFKA_TUNING,
     }
 
 
@@ -117,6 +138,14 @@ TARGETS: Mapping[str, Target] = {
     each.name: each
     for each in (
         Target(
+            "dynamic-kafka",
+            (AT_LEAST_ONCE, EXACTLY_ONCE),
+            "asyncsink_testing.chaos.dynamic_kafka_service",
+            _dynamic_kafka_options,
+            ClustersReader,
+            _KAFKA_COLUMNS,
+        ),
+        Target(
             "files",
             (EXACTLY_ONCE,),
             "asyncsink_testing.chaos.files_service",
@@ -135,7 +164,7 @@ TARGETS: Mapping[str, Target] = {
             "asyncsink_testing.chaos.kafka_service",
             _kafka_options,
             KafkaReader,
-            ("CAST(id AS STRING) AS key", "to_json(struct(*)) AS value"),
+            _KAFKA_COLUMNS,
         ),
     )
 }
