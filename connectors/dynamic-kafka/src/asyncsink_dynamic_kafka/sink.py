@@ -22,7 +22,7 @@ from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
 from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
 from asyncsink_dynamic_kafka.state import WRITER_STATES, DynamicKafkaWriterState
 from asyncsink_dynamic_kafka.transactions import DYNAMIC_COMMITTABLES, DynamicKafkaTransaction
-from asyncsink_kafka.sink import KafkaSink, check_limits
+from asyncsink_kafka.sink import KafkaSink, check_commits, check_limits
 
 if TYPE_CHECKING:
     from asyncsink.blocking_writer import BlockingSinkWriter
@@ -186,7 +186,9 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
 
         :param metric_group: where the writer tells of itself, such as ``Metrics().group.add_group("orders")``
         :param states: what an earlier writer's ``snapshot_state`` returned
+        :raises ConfigurationError: the sink delivers exactly once, and nobody would commit
         """
+        check_commits(self.options)
         from asyncsink_dynamic_kafka.writer import DynamicKafkaWriter
 
         return DynamicKafkaWriter(self, WriterInitContext(metric_group=metric_group), config or self.config, states)

@@ -204,3 +204,11 @@ def test_looking_at_the_sink_imports_no_client() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_a_program_that_opens_a_writer_cannot_deliver_exactly_once() -> None:
+    sink = DynamicKafkaSink.from_options({**FILE, "deliveryGuarantee": "exactly-once"})
+    with pytest.raises(ConfigurationError, match="needs somebody who commits"):
+        sink.open()
+    with pytest.raises(ConfigurationError, match="needs somebody who commits"):
+        sink.open_blocking()

@@ -123,11 +123,7 @@ class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
         :param metric_group: where the writer tells of itself, such as ``Metrics().group.add_group("orders")``
         :raises ConfigurationError: the sink delivers exactly once, and nobody would commit
         """
-        if self.options.is_transactional:
-            raise ConfigurationError(
-                "option 'deliveryGuarantee' = 'exactly-once' needs somebody who commits, and a program that opens a "
-                "writer by itself has nobody; write by asyncsink.run_local, or set deliveryGuarantee=at-least-once"
-            )
+        check_commits(self.options)
         from asyncsink_kafka.writer import KafkaWriter
 
         return KafkaWriter(self, WriterInitContext(metric_group=metric_group), config or self.config)
@@ -142,6 +138,18 @@ class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
         from asyncsink.blocking_writer import BlockingSinkWriter
 
         return BlockingSinkWriter(self.open(config, metric_group))
+
+
+def check_commits(options: KafkaOptions) -> None:
+    """Check that rows of a program that opens a writer by itself become visible.
+
+    :raises ConfigurationError: the sink delivers exactly once, and nobody would commit
+    """
+    if options.is_transactional:
+        raise ConfigurationError(
+            "option 'deliveryGuarantee' = 'exactly-once' needs somebody who commits, and a program that opens a writer "
+            "by itself has nobody; write by asyncsink.run_local, or set deliveryGuarantee=at-least-once"
+        )
 
 
 def check_limits(options: KafkaOptions, config: AsyncSinkWriterConfig) -> None:
