@@ -60,8 +60,8 @@ async def reopen_after_failure(trial: Trial) -> None:
     """After a writer has failed, another one of the same sink that starts from its state delivers everything.
 
     The destination gives an answer that no retry can mend, until the writer fails; then it is well again. What the
-    failed writer had accepted must be stored or in its ``snapshot_state``. It breaks where the sink remembers the
-    failure, keeps the broken client, or gives rows up with the error.
+    failed writer had accepted must be stored or in its ``snapshot_state``; where states keep no rows, it is handed over
+    again. It breaks where the sink remembers the failure, keeps the broken client, or gives rows up with the error.
     """
     # One request at a time: the answer to one that was stored must not come after the one by which the writer fails.
     sink, rows = trial.sink({"maxInFlightRequests": "1"}), trial.rows(4 * trial.batch)
@@ -78,6 +78,7 @@ async def reopen_after_failure(trial: Trial) -> None:
     writer, error = sink.create_writer(WriterInitContext(attempt=1), failed.snapshot_state()), None
     try:
         async with writer:
+            await trial.hand_over_again(writer, rows[:accepted])
             await trial.write(writer, rows[accepted:])
     except Exception as raised:
         error = raised

@@ -92,7 +92,7 @@ async def sweep_spares(trial: Trial) -> None:
     """
     process, other = Process.started(trial), Process.started(trial)
     own, others = trial.rows(2 * trial.batch + 1), trial.rows(4 * trial.batch, first=1_000)
-    transaction, flush = new_transaction(), not trial.capabilities.keeps_state
+    transaction, flush = new_transaction(), trial.capabilities.keeps_state is not True
     following, half = _after(transaction), len(others) // 2
     staged = await other.prepared(new_transaction(), others[:half])
     later = await other.prepared(_after(following), others[half:])

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 Guarantee = Literal["at-least-once", "exactly-once"]
 Ordering = Literal["none", "key", "partition"]
+KeepsState = bool | Literal["without rows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,8 @@ class Capabilities:
     :param idempotent: the destination drops what it has stored before, so that nothing ever stands there twice
     :param rejects_entries: the service can refuse entries for what they hold
     :param retry_after: the service says how long to wait, and the connector heeds it
-    :param keeps_state: a writer's state can be turned into bytes and back
+    :param keeps_state: a writer's state can be turned into bytes and back; True if what it has not delivered is in
+        there, ``"without rows"`` if only what it knows is, so that whoever had handed them over does so again
     :param commits: what its writers prepare is visible once a committer has committed it, and never twice
     :param max_batch_entries: the service's limit on the entries of a request, if it has one
     :param max_batch_bytes: the service's limit on the bytes of a request, if it has one
@@ -40,7 +42,7 @@ class Capabilities:
     idempotent: bool
     rejects_entries: bool
     retry_after: bool
-    keeps_state: bool
+    keeps_state: KeepsState
     commits: bool
     max_batch_entries: int | None
     max_batch_bytes: int | None
@@ -51,6 +53,8 @@ class Capabilities:
         for name, words in (("guarantee", get_args(Guarantee)), ("ordering", get_args(Ordering))):
             if getattr(self, name) not in words:
                 raise ValueError(f"{name} = {getattr(self, name)!r}; it is one of {', '.join(map(repr, words))}")
+        if self.keeps_state not in (True, False, "without rows"):
+            raise ValueError(f"keeps_state = {self.keeps_state!r}; it is True, False or 'without rows'")
         for name in ("max_batch_entries", "max_batch_bytes", "max_record_bytes"):
             limit = getattr(self, name)
             if limit is not None and limit < 1:

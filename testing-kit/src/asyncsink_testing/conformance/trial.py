@@ -106,7 +106,7 @@ class Trial:
 
         What the writer of a connector that commits leaves so belongs to an attempt that is given up.
         """
-        return self.capabilities.keeps_state and not self.capabilities.commits
+        return self.capabilities.keeps_state is True and not self.capabilities.commits
 
     @property
     def partitions(self) -> int:
@@ -227,6 +227,12 @@ class Trial:
         """Write rows one by one."""
         for element in self.elements(rows):
             await writer.write(element)
+
+    async def hand_over_again(self, writer: SinkWriter[Any, Any, Any], rows: Iterable[Row]) -> None:
+        """Write those rows that do not stand in the destination; none where states keep them."""
+        if self.capabilities.keeps_state is not True:
+            stored = {self.id_of(each.payload) for each in await self.destination.received()}
+            await self.write(writer, (row for row in rows if row["id"] not in stored))
 
     async def requests_arrived(self, count: int) -> None:
         """Wait until so many requests have arrived; a moment where the destination does not show them.

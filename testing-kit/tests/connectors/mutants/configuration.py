@@ -217,6 +217,13 @@ class DeniesItsState(ReferenceSink):
     """Its author has denied what the checks would have looked at."""
 
 
+@mutant(
+    fails=["snapshot-restore", "reopen-after-failure"], capabilities=replace(CAPABILITIES, keeps_state="without rows")
+)
+class DeniesTheRowsOfItsState(ReferenceSink):
+    """Its state holds rows, and whoever goes by what its author says hands these over again."""
+
+
 @mutant(fails=["capabilities-told"], capabilities=replace(CAPABILITIES, ordering="none", partial_failure=False))
 class DeniesItsOrder(ReferenceSink):
     """It has keys and answers by entry, and its author says that it has neither."""
