@@ -9,9 +9,12 @@ from asyncsink_testing.kafka.mock import MockCluster
 from asyncsink_testing.kafka.produce import Outcome, ProduceRequest
 from asyncsink_testing.kafka.proxy import KafkaProxy
 from asyncsink_testing.kafka.reaction import Reaction
+from asyncsink_testing.kafka.streams import DynamicKafkaDestination, DynamicKafkaDestinations
 from asyncsink_testing.kafka.unavailable import KafkaUnavailable
 
 __all__ = [
+    "DynamicKafkaDestination",
+    "DynamicKafkaDestinations",
     "KafkaBroker",
     "KafkaCluster",
     "KafkaDestination",

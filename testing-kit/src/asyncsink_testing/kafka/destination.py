@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 from anyio.to_thread import run_sync
 
-from asyncsink_testing.conformance.destination import SeenRequest
-from asyncsink_testing.conformance.scripted import Scripted
 from asyncsink_testing.destination import Received
-from asyncsink_testing.faults import Fault, Step
-from asyncsink_testing.kafka.batches import values_in
-from asyncsink_testing.kafka.produce import Outcome, Place, ProduceRequest
 from asyncsink_testing.kafka.proxy import KafkaProxy
-from asyncsink_testing.kafka.reaction import Ending, Outcomes, Reaction
 from asyncsink_testing.kafka.reading import TopicReader
-
-NOT_ENOUGH_REPLICAS, TOPIC_AUTHORIZATION_FAILED, INVALID_RECORD = 19, 29, 87
-
-_SUPPORTED = frozenset(
-    {
-        Fault.OK,
-        Fault.SLOW,
-        Fault.REFUSED,
-        Fault.ANSWER_LOST,
-        Fault.ANSWER_CUT,
-        Fault.DISCONNECTED,
-        Fault.HANGING,
-        Fault.HANGING_STORED,
-        Fault.REJECTED,
-        Fault.FATAL,
-    }
-)
-_ENDINGS: Mapping[Fault, Ending] = {
-    Fault.ANSWER_LOST: "dropped",
-    Fault.ANSWER_CUT: "cut",
-    Fault.DISCONNECTED: "dropped",
-    Fault.HANGING: "hung",
-    Fault.HANGING_STORED: "hung",
-}
-_STORES_NOTHING = frozenset({Fault.DISCONNECTED, Fault.HANGING})
-_CODES = {
-    Fault.REFUSED: NOT_ENOUGH_REPLICAS,
-    Fault.FATAL: TOPIC_AUTHORIZATION_FAILED,
-    Fault.REJECTED: INVALID_RECORD,
-}
+from asyncsink_testing.kafka.scripted import ScriptedBrokers
 
 
 class Cluster(Protocol):
@@ -61,33 +25,14 @@ class Cluster(Protocol):
     def create_topic(self, name: str, partitions: int = 1) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrival:
-    """A Produce request as a script of faults sees it."""
-
-    entries: tuple[bytes | None, ...]
-    started_s: float
-    scope: None = None
-
-
-class KafkaDestination(Scripted):
-    """A :class:`~asyncsink_testing.Destination`: one topic, all of whose Produce requests are seen and scripted.
-
-    A request of the kit is a Produce request, with the batches of some partitions; its entries are the records' values,
-    in order. Poison makes the broker refuse the batch that holds it (INVALID_RECORD, with the records' places), and
-    store the other partitions'. There are no single entries that fail: Kafka answers for batches. Nor are there
-    throttles that refuse: a quota stores, answers, and says how long it holds back, as
-    ``Step(OK, retry_after_s=...)`` does here by ``throttle_time_ms``.
-    """
-
-    supported = _SUPPORTED
+class KafkaDestination(ScriptedBrokers):
+    """A :class:`~asyncsink_testing.Destination`: one topic, all of whose Produce requests are seen and scripted."""
 
     def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
-        super().__init__(by_index=False)
+        super().__init__()
         self.topic, self.partitions = topic, partitions
         self.servers = len(cluster.bootstrap.split(","))
-        self.proxy = KafkaProxy(cluster.bootstrap, self._react)
-        self.requests: list[SeenRequest] = []
+        self.proxy = KafkaProxy(cluster.bootstrap, self.react)
         self._reader = TopicReader(cluster.bootstrap, topic)
 
     @property
@@ -108,18 +53,6 @@ class KafkaDestination(Scripted):
     def open_connections(self) -> int:
         return self.proxy.open_connections
 
-    def script(self, steps: Iterable[Step | Fault], then: Step | Fault = Fault.OK) -> None:
-        """Meet the next Produce requests with these steps, and those after them with `then`.
-
-        :raises ValueError: a step is one that Kafka cannot make
-        """
-        script = list(steps)
-        for each in (*script, then):
-            fault = each.fault if isinstance(each, Step) else each
-            if fault not in self.supported:
-                raise ValueError(f"Kafka cannot make {fault.value!r}: it answers for batches, and refuses no load")
-        super().script(script, then)
-
     async def received(self) -> Sequence[Received]:
         """What a consumer reads, partition by partition, without the proxy."""
         values = await run_sync(self._reader.values)
@@ -127,46 +60,6 @@ class KafkaDestination(Scripted):
 
     async def aclose(self) -> None:
         await run_sync(self._reader.close)
-
-    def _react(self, request: ProduceRequest) -> Reaction:
-        values = {place: values_in(records) for place, records in request.batches.items()}
-        entries = tuple(value for of in values.values() for value in of)
-        arrival: Any = _Arrival(entries, anyio.current_time())
-        step = self.next_step(arrival)
-        number, sizes = len(self.requests), tuple(len(of) for of in values.values())
-        self.requests.append(
-            SeenRequest(number, entries, step.fault, frozenset(), arrival.started_s, batch_sizes=sizes)
-        )
-        return Reaction(
-            refused=self._refused(step, values),
-            forwarded=step.fault not in _STORES_NOTHING,
-            ending=_ENDINGS.get(step.fault, "answered"),
-            latency_s=step.latency_s,
-            throttle_ms=None if step.retry_after_s is None else round(step.retry_after_s * 1000),
-            told=lambda outcomes: self._stored(number, values, outcomes),
-        )
-
-    def _refused(self, step: Step, values: Mapping[Place, Sequence[bytes | None]]) -> dict[Place, Outcome]:
-        """The batches that are refused: those with poison, or all where the script asks for it."""
-        if step.fault not in _CODES:
-            return {}
-        is_poison: Callable[[Any], bool] = self._is_poison or (lambda payload: False)
-        poisoned = {place: tuple(at for at, value in enumerate(of) if is_poison(value)) for place, of in values.items()}
-        outcome = Outcome(_CODES[step.fault])
-        if step.fault is not Fault.REJECTED:
-            return dict.fromkeys(values, outcome)
-        told = "One or more records have been rejected"
-        refused = {at: replace(outcome, rejected=found, message=told) for at, found in poisoned.items() if found}
-        return refused or dict.fromkeys(values, outcome)
-
-    def _stored(self, number: int, values: Mapping[Place, Sequence[bytes | None]], outcomes: Outcomes) -> None:
-        stored: set[int] = set()
-        first = 0
-        for place, of in values.items():
-            if place in outcomes and outcomes[place].code == 0:
-                stored.update(range(first, first + len(of)))
-            first += len(of)
-        self.requests[number] = replace(self.requests[number], stored=frozenset(stored))
 
 
 class KafkaDestinations:

@@ -25,7 +25,8 @@ class KafkaProxy(TaskOwner):
     Clients are told of no flexible version of the requests that it reads, so every client that asks for versions can
     use it: aiokafka, librdkafka and Java do. It reads no TLS.
 
-    :param bootstrap: of the cluster, ``host:port,...``; brokers that only others tell of are found on the way
+    :param bootstrap: of the cluster, ``host:port,...``, or of several; brokers that only others tell of are found on
+        the way
     :param react: decides about each Produce request
     :ivar failures: what was not understood, and so ended a connection
     """
@@ -43,6 +44,10 @@ class KafkaProxy(TaskOwner):
     def bootstrap(self) -> str:
         """The addresses that stand for those of the cluster's own bootstrap."""
         return ",".join("{}:{}".format(*self.moved(each)) for each in self._known)
+
+    def stands_for(self, bootstrap: str) -> str:
+        """The addresses for these brokers, where they are those of one cluster of several."""
+        return ",".join("{}:{}".format(*self.moved(_address(each))) for each in bootstrap.split(","))
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
