@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -38,6 +39,10 @@ _NOTHING: Final = WriterStatistics()
 
 AT_ONCE: Final = 256 * 1024
 """Bytes of rows up to which several runs are handed over as one."""
+
+CONNECT_S: Final = 1.0
+"""For so long connecting goes on at the end: the client can serve again, and one that is cancelled within its first
+request leaves its connection to the garbage collector."""
 
 NO_ANSWER: Final = (DestinationUnavailableError, StalledError)
 """What a writer fails with whose brokers do not answer."""
@@ -169,7 +174,7 @@ class ClusterWriter:
         self._writer = self.sink.create_writer(self._context)
         self.bound(*self._bounds)
         async with self._writer as writer:
-            self._is_connected = True
+            self._is_connected, self._scope.deadline = True, inf
             writer.tell_given_up(self._on_given_up)
             try:
                 await self._work(writer)
@@ -255,7 +260,8 @@ class ClusterWriter:
     def end(self) -> None:
         """Nothing more comes: leave the writer below, which holds nothing by now."""
         self._is_ending = True
-        self._stop_connecting()
+        if not self._is_connected:
+            self._scope.deadline = anyio.current_time() + CONNECT_S
         self._books.notify()
 
     def _stop_connecting(self) -> None:
