@@ -167,3 +167,15 @@ def test_no_runs_cannot_be_put_together() -> None:
 def test_a_partition_of_more_than_32_bits_is_refused() -> None:
     with pytest.raises(ValueError, match="too large"):
         Records.of([KafkaRecord(partition=1 << 40)])
+
+
+def test_runs_that_have_one_topic_for_each_row_are_put_together_with_their_topics() -> None:
+    run = Records.of([KafkaRecord(value=b"%d" % number) for number in range(3)])
+    joined = Records.concat(
+        [run.with_topics(["a", "b"], [0, 1, 0]), run.with_topics(["b"], [0, 0, 0]), run.with_topics(["c"], [0, 0, 0])]
+    )
+    assert [each.topic for each in rows(joined)] == ["a", "b", "a", "b", "b", "b", "c", "c", "c"]
+    assert joined.coded_topics.to_pylist() == joined.topic.to_pylist()
+    assert joined.coded_topics.dictionary.to_pylist() == ["a", "b", "c"]
+    mixed = Records.concat([run, run.with_topics(["b"], [0, 0, 0])])
+    assert mixed.coded_topics.to_pylist() == [None, None, None, "b", "b", "b"]

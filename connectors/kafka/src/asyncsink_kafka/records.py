@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,23 @@ HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary()
 
 MOST_OFFSET: Final = 2**31 - 1
 """The bytes that a column with 32-bit offsets can hold."""
+
+
+class Fields(Protocol):
+    """What a record is made of; :class:`KafkaRecord` has it, and what other sinks have in its place."""
+
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def topic(self) -> str | None: ...
+    @property
+    def headers(self) -> tuple[tuple[str | None, bytes | None], ...]: ...
+    @property
+    def partition(self) -> int | None: ...
+    @property
+    def timestamp(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -60,7 +77,7 @@ class Records:
             raise ValueError(f"records have {len(self.sequence)} sequence numbers and {length} values")
 
     @classmethod
-    def of(cls, records: Sequence[KafkaRecord], sequence: int | Sequence[int] | NDArray[np.int64] = 0) -> Records:
+    def of(cls, records: Sequence[Fields], sequence: int | Sequence[int] | NDArray[np.int64] = 0) -> Records:
         """The columns of these records.
 
         :param sequence: the first one's, from which the others count on, or each one's
@@ -86,7 +103,10 @@ class Records:
             return many[0]
         names = {name: None for each in many for name in each._columns()}
         columns = {name: _joined(name, many) for name in names}
-        return Records(sequence=np.concatenate([each.sequence for each in many]), **columns)
+        records = Records(sequence=np.concatenate([each.sequence for each in many]), **columns)
+        if (coded := _joined_codes(many)) is not None:
+            object.__setattr__(records, "_coded_topics", coded)
+        return records
 
     def __len__(self) -> int:
         return len(self.sequence)
@@ -106,6 +126,13 @@ class Records:
         if self._coded_topics is None and self.topic is not None:
             object.__setattr__(self, "_coded_topics", self.topic.dictionary_encode(null_encoding="encode"))
         return self._coded_topics
+
+    def with_topics(self, names: Sequence[str], indices: NDArray[np.integer[Any]]) -> Records:
+        """The same records, each with one of these topics, every one of which some record must have."""
+        codes, distinct = pa.array(np.asarray(indices, np.int32)), pa.array(names, pa.string())
+        records = replace(self, topic=pc.take(distinct, codes, memory_pool=POOL))
+        object.__setattr__(records, "_coded_topics", pa.DictionaryArray.from_arrays(codes, distinct))
+        return records
 
     def take(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Records:
         """The records at these places, in this order; copied."""
@@ -182,6 +209,19 @@ def _joined(name: str, many: Sequence[Records]) -> pa.Array:
         for each, column in zip(many, columns, strict=True)
     )
     return pa.concat_arrays(alike, memory_pool=POOL)
+
+
+def _joined_codes(many: Sequence[Records]) -> pa.DictionaryArray | None:
+    """The topics of several runs as numbers, where those of each are known: to find them again costs much more."""
+    found: dict[str | None, int] = {}
+    codes: list[NDArray[np.int32]] = []
+    for each in many:
+        coded = each._coded_topics
+        if coded is None:
+            return None
+        numbers = [found.setdefault(name, len(found)) for name in coded.dictionary.to_pylist()]
+        codes.append(np.array(numbers, np.int32)[coded.indices.to_numpy()])
+    return pa.DictionaryArray.from_arrays(pa.array(np.concatenate(codes)), pa.array([*found], pa.string()))
 
 
 def _common_type(columns: Iterable[pa.Array]) -> pa.DataType:

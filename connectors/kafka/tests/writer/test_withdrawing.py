@@ -63,6 +63,24 @@ async def test_rows_are_checked_as_those_of_a_batch() -> None:
     assert client.values == expected([0])
 
 
+@virtual
+async def test_what_a_cancelled_call_has_accepted_are_the_first_rows_those_included_that_are_given_up() -> None:
+    client, store, release = FakeClient(), DeadLetterMemory(), anyio.Event()
+    client.answer = lambda batch: release.wait()
+    limits = {"max_batch_size": 2, "max_buffered_requests": 4, "max_record_size_in_bytes": 500, **lettered(store)}
+    large = [KafkaRecord(value=b"x" * 501)]
+    given = Records.of([*records([0, 1]), *large, *records(range(3, 40)), *large])
+    async with writer_of(client, **limits) as writer:
+        with anyio.move_on_after(1) as scope:
+            await writer.write_records(given)
+        assert scope.cancelled_caught
+        accepted = writer.statistics().accepted
+        assert 3 < accepted < 40
+        release.set()
+    assert client.values == expected([0, 1, *range(3, accepted)])
+    assert numbers(store) == ["2"]
+
+
 # ---- withdrawing --------------------------------------------------------------------------------------------------
 
 

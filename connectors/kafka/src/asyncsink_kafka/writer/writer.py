@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, final
 
 import anyio
+import numpy as np
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
@@ -29,6 +30,7 @@ from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.delivery import Delivery
 from asyncsink_kafka.writer.intake import Intake, Part
+from asyncsink_kafka.writer.plain import plain_size
 
 if TYPE_CHECKING:
     from asyncsink_kafka.sink import KafkaSink
@@ -39,9 +41,6 @@ _NO_CONTEXT = WriteContext()
 
 LEAST_FREE = 0.25
 """Share of a full buffer that is free before it takes rows again."""
-
-RECORD_OVERHEAD = 100
-"""Bytes, at most about, that a record without headers takes beside its key and value, in memory and in a batch."""
 
 
 @final
@@ -215,17 +214,9 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
 
     def _plain_size(self, record: Any) -> int | None:
         """The bytes of a record that can be sent for sure; None for one that has to be looked at."""
-        if not isinstance(record, KafkaRecord) or record.headers or record.partition is not None:
+        if not isinstance(record, KafkaRecord) or (record.topic or self._sink.options.topic) not in self._good_topics:
             return None
-        if (record.topic or self._sink.options.topic) not in self._good_topics:
-            return None
-        value, key, timestamp = record.value, record.key, record.timestamp
-        if not isinstance(value, bytes | None) or not isinstance(key, bytes | None):
-            return None
-        if timestamp is not None and (type(timestamp) is not int or timestamp < 0):
-            return None
-        size = len(value or b"") + len(key or b"") + RECORD_OVERHEAD
-        return size if size <= self._config.max_record_size_in_bytes else None
+        return plain_size(record, self._config.max_record_size_in_bytes)
 
     async def write_many(self, elements: Sequence[Any], context: WriteContext | None = None) -> None:
         """Accept elements in order. Where it raises, what came before the element at fault has been accepted."""
@@ -243,9 +234,23 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         await self._accept(self._intake.of_records([block[at] for at in range(len(block))], context))
 
     async def write_records(self, records: Records) -> None:
-        """Accept rows that are columns already, each under the sequence that it has; these must ascend."""
+        """Accept rows that are columns already, each under the sequence that it has; these must ascend.
+
+        In their order, those included that are given up: what a cancelled call has accepted are the first of them.
+        """
         await self._begin()
-        await self._accept(self._intake.of_columns(records))
+        rows, refused = self._intake.of_columns(records)
+        if not refused or self._delivery.rejections.fails:
+            await self._accept((rows, refused))
+            return
+        assert rows is not None
+        start = 0
+        for each in refused:
+            end = int(np.searchsorted(rows.sequence, each.sequence))
+            await self._add(rows.slice(start, end))
+            await self._delivery.rejections.refuse([each])
+            start = end
+        await self._add(rows.slice(start, len(rows)))
 
     async def _begin(self) -> None:
         """Let others have their turn: before anything is accepted, so that a cancelled call has accepted nothing."""
