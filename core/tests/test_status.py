@@ -93,6 +93,18 @@ def test_a_query_in_good_order_is_told_in_full(tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_sink_wants_kept_of_its_writers_is_told_of_the_last_batch_that_has_some(tmp_path: Path) -> None:
+    ledger = ledger_in(tmp_path)
+    kept = {"cluster.a.b.numBytesOut": 900, "cluster.a.b.numRecordsAcknowledged": 9, "metadataAgeSeconds": 0.25}
+    for batch_id, metrics in enumerate(({"old": 1}, kept, {})):
+        ledger.commit(LedgerState(query_id=QUERY, batch_id=batch_id), progress(batch_id, metrics=metrics))
+    text, _ = told(str(tmp_path))
+    at = text.splitlines().index("metrics of last batch metadataAgeSeconds 0.25")
+    assert text.splitlines()[at + 1 : at + 3] == ["cluster.a.b: numBytesOut 900, numRecordsAcknowledged 9", ""]
+    document, _ = of_json(str(tmp_path))
+    assert document["sinks"][0]["last"][1]["metrics"] == kept
+
+
 @pytest.mark.parametrize(("last", "shown"), [("2", [10, 11]), ("0", []), ("99", [*range(12)])])
 def test_the_last_batches_are_shown_newest_last_and_the_sums_are_over_all(
     last: str, shown: list[int], tmp_path: Path

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.committer import Committer, GlobalCommitter
@@ -13,6 +13,7 @@ from asyncsink.context import InitContext, WriteContext
 from asyncsink.serializer import SimpleVersionedSerializer
 
 if TYPE_CHECKING:
+    from asyncsink.metrics.kept import Together
     from asyncsink.writer.statistics import WriterStatistics
 
 InputT = TypeVar("InputT")
@@ -27,6 +28,9 @@ class Sink(ABC, Generic[InputT, CommT, WriterStateT, GlobalCommT]):
     A sink without a committer delivers at least once; one with a :class:`~asyncsink.Committer`, a
     :class:`~asyncsink.GlobalCommitter` or both exactly once. It holds no connection and knows nothing of Spark.
     """
+
+    progress_metrics: ClassVar[Mapping[str, Together]] = MappingProxyType({})
+    """Metrics of its writers that are kept of each batch, by patterns of their names; most need none."""
 
     @property
     def committable_serializer(self) -> SimpleVersionedSerializer[CommT] | None:

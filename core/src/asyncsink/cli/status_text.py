@@ -10,6 +10,7 @@ from typing import Final
 
 from asyncsink.cli.destination import Destination
 from asyncsink.cli.status import LOCAL, Counts, LearnedLimit, SinkStatus, Status
+from asyncsink.ledger import BatchProgress
 
 _HEADINGS: Final = ("batch", "committed (UTC)", "rows in", "stored", "dead-lettered", "dropped", "retried", "throttled")
 
@@ -55,8 +56,20 @@ def _facts(sink: SinkStatus, status: Status) -> Iterator[tuple[str, str]]:
         yield "last attempt", str(sink.attempt)
     if sink.destination is not None:
         yield from _of_destination(sink.destination)
+    yield from _metrics(sink.last)
     for scope in dict.fromkeys(each.scope for each in sink.learned):
         yield "learned limit", f"{scope}: {', '.join(_limit(each) for each in sink.learned if each.scope == scope)}"
+
+
+def _metrics(batches: Sequence[BatchProgress]) -> Iterator[tuple[str, str]]:
+    """What the newest batch that has kept any has kept, a line for each group of names."""
+    told = next((each for each in reversed(batches) if each.metrics), None)
+    groups: dict[str, list[str]] = {}
+    for path, value in {} if told is None else told.metrics.items():
+        group, _, name = path.rpartition(".")
+        groups.setdefault(group, []).append(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}")
+    lines = [f"{group}: {', '.join(found)}" if group else ", ".join(found) for group, found in sorted(groups.items())]
+    yield from zip(("metrics of last batch", *[""] * len(lines)), lines, strict=False)
 
 
 def _no_query(sink: SinkStatus) -> str:

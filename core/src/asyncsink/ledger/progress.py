@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from asyncsink.ledger.envelope import decode, encode
@@ -40,6 +40,7 @@ class BatchProgress:
     :param slowest_task_s: from a task's first batch to its last acknowledgement
     :param request_p50_s: the median of the tasks' medians of a request's time; None if nothing was sent
     :param request_p99_s: the largest of their 99th percentiles
+    :param metrics: what else the sink wants kept of its writers, such as the rows of each of several destinations
     """
 
     sink: str
@@ -65,6 +66,7 @@ class BatchProgress:
     slowest_task_s: float = 0.0
     request_p50_s: float | None = None
     request_p99_s: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:

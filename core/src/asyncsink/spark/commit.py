@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median_low
 from time import time
+from types import MappingProxyType
 
 from pyspark.sql.datasource import WriterCommitMessage
 
 from asyncsink.errors import AccountingError
 from asyncsink.ledger import BatchProgress, KeptState
+from asyncsink.metrics.kept import Together, together
 from asyncsink.transactions.transaction import Transaction
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,7 @@ class TaskCommit(WriterCommitMessage):
     :param is_kept: whether the ledger is this query's
     :param skipped: whether a batch by this number had been committed before, so that its rows were only counted
     :param follows: the batch after which the ledger stood when this one was planned
+    :param metrics: of the writer, as its sink wants them kept
     :param learned: what the rate limits of the worker have learned, by scope
     :param claimed: partitions of the batch before whose states the writer has taken over
     :param states: what the writer leaves to the next batch
@@ -76,6 +79,7 @@ class TaskCommit(WriterCommitMessage):
     is_kept: bool = False
     skipped: bool = False
     follows: int | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
     learned: tuple[tuple[str, Snapshot], ...] = ()
     claimed: tuple[int, ...] = ()
     states: tuple[KeptState, ...] = ()
@@ -88,9 +92,12 @@ def commits(messages: Iterable[WriterCommitMessage | None]) -> list[TaskCommit]:
     return [message for message in messages if isinstance(message, TaskCommit)]
 
 
-def summed(sink: str, batch_id: int | None, tasks: Sequence[TaskCommit]) -> BatchProgress:
+def summed(
+    sink: str, batch_id: int | None, tasks: Sequence[TaskCommit], metrics: Mapping[str, Together] = MappingProxyType({})
+) -> BatchProgress:
     """What became of a batch.
 
+    :param metrics: which of the tasks' are kept, and how they become one
     :raises AccountingError: a row that Spark handed over is not accounted for
     """
     busy = [task for task in tasks if task.rows_in or task.restored]
@@ -117,6 +124,7 @@ def summed(sink: str, batch_id: int | None, tasks: Sequence[TaskCommit]) -> Batc
         slowest_task_s=max((task.seconds for task in busy), default=0.0),
         request_p50_s=median_low(found) if (found := [t.request_p50_s for t in busy if t.request_p50_s]) else None,
         request_p99_s=max((task.request_p99_s for task in busy if task.request_p99_s), default=None),
+        metrics=together((task.metrics for task in busy), metrics),
     )
     if not progress.skipped and not progress.is_whole:
         raise AccountingError(

@@ -51,7 +51,7 @@ class PlannedWriter:
     def _commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
         plan, tasks = self._plan, commits(messages)
         with ours(f"committing to {plan.connector!r}"):
-            progress = summed(plan.connector, batch_id, tasks)
+            progress = summed(plan.connector, batch_id, tasks, plan.sink.progress_metrics)
             log_progress(progress)
             if plan.transactional:
                 commit(plan, progress, tasks)

@@ -19,6 +19,7 @@ from asyncsink.context import WriterInitContext
 from asyncsink.errors import AsyncSinkError
 from asyncsink.ledger import KeptState
 from asyncsink.metrics import Metrics
+from asyncsink.metrics.kept import kept
 from asyncsink.processing_time import ProcessingTimers
 from asyncsink.spark.commit import TaskCommit
 from asyncsink.spark.limits import learned, teach, with_its_part
@@ -128,6 +129,7 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
             left = kept_states(sink, writer.snapshot_state())
         return task.commit(
             **counted(writer, rows, metrics),
+            metrics=kept(metrics.snapshot(), sink.progress_metrics),
             claimed=(task.partition,) if task.states else (),
             states=left,
             committables=kept_committables(sink, prepared),
