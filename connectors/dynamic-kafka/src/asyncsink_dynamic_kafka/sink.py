@@ -7,13 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import deepcopy
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Never
 
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.configured_sink import ConfiguredSink
 from asyncsink.context import InitContext, Schema, WriterInitContext
 from asyncsink.errors import ConfigurationError
 from asyncsink.metrics import UNREGISTERED, MetricGroup
+from asyncsink.metrics.kept import Together
 from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
 from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
@@ -33,6 +35,18 @@ if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.snapshot import Cluster
     from asyncsink_dynamic_kafka.writer import DynamicKafkaWriter
     from asyncsink_dynamic_kafka.writer.cluster_sink import ClusterSink
+
+PROGRESS_METRICS: Final[Mapping[str, Together]] = MappingProxyType(
+    {
+        "cluster.*.numRecordsAcknowledged": "sum",
+        "cluster.*.numBytesOut": "sum",
+        "cluster.*.numRecordsOutErrors": "sum",
+        "cluster.*.numRequestsFailed": "sum",
+        "metadataAgeSeconds": "max",
+        "numActiveClusters": "max",
+        "numMetadataFailures": "max",
+    }
+)
 
 
 class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafkaWriterState, Never]):
@@ -60,6 +74,7 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
     not_offered: ClassVar[Mapping[str, str]] = KafkaSink.not_offered
     committable_serializer: SimpleVersionedSerializer[DynamicKafkaTransaction] | None = DYNAMIC_COMMITTABLES
     writer_state_serializer: SimpleVersionedSerializer[DynamicKafkaWriterState] | None = WRITER_STATES
+    progress_metrics: ClassVar[Mapping[str, Together]] = PROGRESS_METRICS
     entry_serializer: ClassVar[StreamRecordBytes] = StreamRecordBytes()
 
     options: DynamicKafkaOptions
