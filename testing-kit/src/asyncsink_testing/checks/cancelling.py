@@ -176,22 +176,24 @@ async def connections_given_back(trial: Trial) -> None:
     """A request that the service refuses gives its connection back, for the next one to use or to be closed.
 
     One request is refused twelve times and then stored; no more than half as many connections may be open then. Where
-    each refusal costs a connection the client has none left one day, or the machine no ports. It breaks where the
-    answer to a refused request is not read to its end or not closed: use the client's response as a context manager.
+    requests go to several servers, it is so many times for each. Where each refusal costs a connection the client has
+    none left one day, or the machine no ports. It breaks where the answer to a refused request is not read to its end
+    or not closed: use the client's response as a context manager.
     Does not apply where the destination cannot count connections.
     """
     fault = Fault.THROTTLED if Fault.THROTTLED in trial.destination.supported else Fault.REFUSED
     rows = trial.rows(trial.batch)
-    trial.destination.script([fault] * _REFUSALS)
+    refusals = _REFUSALS * (trial.servers or 1)
+    trial.destination.script([fault] * refusals)
     async with trial.writer() as writer:
         await trial.write(writer, rows)
         await writer.flush(end_of_input=True)
         count = trial.destination.open_connections
     if count is None:
         raise NotApplicableError("the destination does not count connections")
-    if count > _REFUSALS // 2:
+    if count > refusals // 2:
         trial.fail(
-            f"a request was refused {_REFUSALS} times, and {count} connections are open: look for an "
+            f"a request was refused {refusals} times, and {count} connections are open: look for an "
             "answer that is not read or not closed where its status is that of an error"
         )
     (await trial.seen(rows, writer)).nothing_lost()
