@@ -145,10 +145,10 @@ async def test_under_two_names_one_cluster_is_written_to_with_the_properties_of_
     service.servers = {"A": "shared:9092", "small": "shared:9092"}
     service.properties["small"] = {"max.request.size": "150"}
     sink = sink_of(service, **lettered(store))
-    long = {"headers": (("padding", b"x" * 200),)}
+    padding = (("padding", b"x" * 200),)
     async with sink.writer() as writer:
         await writer.write_many(
-            [*records([0], **long), *records([1, 2], "payments"), *records([3], "payments", **long)]
+            [*records([0], headers=padding), *records([1, 2], "payments"), *records([3], "payments", headers=padding)]
         )
     assert sink["A"] is sink["small"]
     assert sink["A"].connected == 2
