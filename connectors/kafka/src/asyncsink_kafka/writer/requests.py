@@ -19,6 +19,7 @@ class Requests:
         self.metrics: WriterMetrics | None = None
         self.started_count = self.failed = self.in_flight = 0
         self.throttled_records = 0
+        self.sent_records = self.sent_bytes = 0
         self.last_send_time_s: float | None = None
         self._records = 0
         self._has_warned = False
@@ -27,6 +28,8 @@ class Requests:
         """A request is being sent."""
         self.started_count += 1
         self.in_flight += 1
+        self.sent_records += records
+        self.sent_bytes += size_in_bytes
         self._records = records
         if self.metrics is not None:
             # The oldest row of a request is not known here: aiokafka has put it together.

@@ -353,3 +353,10 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         if threading.get_ident() == self._thread and self._entered:
             self._statistics = self._delivery.statistics()
         return self._statistics
+
+    @property
+    def sent(self) -> tuple[int, int]:
+        """The records that requests have carried, and their bytes; what was sent again counts again."""
+        if not self._entered:
+            return 0, 0
+        return self._delivery.requests.sent_records, self._delivery.requests.sent_bytes
