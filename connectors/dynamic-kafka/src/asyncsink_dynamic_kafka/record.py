@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from asyncsink.serializer import SimpleVersionedSerializer
 from asyncsink_kafka.record import KafkaRecord, KafkaRecordSerializer
@@ -27,6 +27,9 @@ class KafkaStreamRecord:
     headers: tuple[tuple[str | None, bytes | None], ...] = ()
     timestamp: int | None = None
     partition: int | None = None
+
+    topic: ClassVar[None] = None
+    """As a record of Kafka that leaves it to the sink."""
 
     @classmethod
     def of(cls, stream_id: str, record: KafkaRecord) -> Self:

@@ -20,6 +20,8 @@ Rows = NDArray[np.int64]
 RoutedRows = list[tuple[ClusterTopic, Rows]]
 """The cluster topics that occur, each once, and the places of the records that go there, in order."""
 
+Route = Callable[[KafkaStreamRecord], Sequence[ClusterTopic]]
+
 NO_STREAM = -1
 """The index of a row that is in no stream: it is rejected before it is routed."""
 
@@ -48,7 +50,7 @@ class StreamBlock:
         stream_of = np.fromiter(
             (places.setdefault(each.stream_id, len(places)) for each in records), np.int32, len(records)
         )
-        columns = Records.of([each.kafka_record() for each in records], sequence)
+        columns = Records.of(records, sequence)
         return cls(streams=tuple(places), stream_of=stream_of, records=columns)
 
     def __len__(self) -> int:
@@ -89,22 +91,31 @@ def route_rows(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRo
     :raises ConfigurationError: a router of the user's own failed, or returned what is no cluster topic
     """
     route_block: Callable[[StreamBlock], RoutedRows] | None = getattr(router, "route_block", None)
-    return _one_by_one(router, block) if route_block is None else route_block(block)
+    return _one_by_one(router, block, router.route_all) if route_block is None else route_block(block)
 
 
-def _one_by_one(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRows:
+def route_once(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRows:
+    """Where one copy of each record goes, by the router's ``route``.
+
+    :raises LookupError: a stream has no cluster topic
+    :raises ConfigurationError: a router of the user's own failed, or returned what is no cluster topic
+    """
+    return _one_by_one(router, block, lambda record: (router.route(record),))
+
+
+def _one_by_one(router: ReconcilableStreamRouter, block: StreamBlock, route: Route) -> RoutedRows:
     found: dict[ClusterTopic, list[int]] = {}
     for row in np.flatnonzero(block.stream_of != NO_STREAM).tolist():
         record = block.record(row)
-        for target in _routed(router, record):
+        for target in _routed(router, record, route):
             found.setdefault(target, []).append(row)
     return [(target, np.array(rows, np.int64)) for target, rows in found.items()]
 
 
-def _routed(router: ReconcilableStreamRouter, record: KafkaStreamRecord) -> Sequence[ClusterTopic]:
+def _routed(router: ReconcilableStreamRouter, record: KafkaStreamRecord, route: Route) -> Sequence[ClusterTopic]:
     name = f"{type(router).__module__}:{type(router).__qualname__}"
     try:
-        targets = [*router.route_all(record)]
+        targets = [*route(record)]
     except LookupError:
         raise
     except Exception as error:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
-import pyarrow as pa
 
 from asyncsink.context import InitContext
 from asyncsink.errors import (
@@ -21,10 +18,11 @@ from asyncsink.errors import (
     WriterClosedError,
 )
 from asyncsink.writer import WriterStatistics
-from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.metadata.snapshot import Cluster
-from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
 from asyncsink_dynamic_kafka.writer.origins import CopyBytes, Origins
+from asyncsink_dynamic_kafka.writer.routed import Routed
+from asyncsink_dynamic_kafka.writer.routes import Departure
+from asyncsink_dynamic_kafka.writer.waiting import Waiting
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 
@@ -37,29 +35,12 @@ logger = logging.getLogger(__name__)
 
 _NOTHING: Final = WriterStatistics()
 
-AT_ONCE: Final = 256 * 1024
-"""Bytes of rows up to which several runs are handed over as one."""
-
 CONNECT_S: Final = 1.0
 """For so long connecting goes on at the end: the client can serve again, and one that is cancelled within its first
 request leaves its connection to the garbage collector."""
 
 NO_ANSWER: Final = (DestinationUnavailableError, StalledError)
 """What a writer fails with whose brokers do not answer."""
-
-
-@dataclass(slots=True, eq=False)
-class Routed:
-    """Rows that a cluster topic was chosen for; None where their topic is not known any more."""
-
-    target: ClusterTopic | None
-    block: StreamBlock
-
-    def records(self) -> Records:
-        """As they are written."""
-        records = self.block.records
-        assert self.target is not None
-        return replace(records, topic=pa.repeat(pa.scalar(self.target.topic, pa.string()), len(records)))
 
 
 class ClusterWriter:
@@ -69,6 +50,7 @@ class ClusterWriter:
     :param books: those of the whole writer, which fails if this cluster's does
     :param make_sink: makes the sink of a cluster
     :param on_given_up: told of the sequence of each row that can never be delivered
+    :param made_at: the number of the metadata with which it begins
     """
 
     def __init__(
@@ -80,22 +62,23 @@ class ClusterWriter:
         on_given_up: Callable[[int], None],
         *,
         is_paused: bool,
+        made_at: int,
     ) -> None:
-        self.cluster, self.is_paused = cluster, is_paused
+        self.cluster, self.is_paused, self._routed_at = cluster, is_paused, made_at
         self._context, self._books, self._make_sink = context, books, make_sink
         self._on_given_up = on_given_up
-        self._pending: deque[Routed] = deque()
-        self.pending_rows = self.pending_bytes = 0
+        self._pending = Waiting()
         self.origins = Origins()
         self.returned: list[Routed] = []
         """Rows that were withdrawn, for other clusters to take."""
         self.prepared: list[KafkaTransaction] = []
         """The transaction of a cluster that was removed."""
+        self.departure: Departure | None = None
+        """How the cluster was removed."""
         self.sink: KafkaSink | None = None
         self._bounds = (1, 1)
         self._writer: KafkaWriter | None = None
         self._is_connected = self._is_lost = self._is_ending = False
-        self._handed = 0
         self.is_over = False
         self._leave_within_s: float | None = None
         self._scope, self._handing = anyio.CancelScope(), anyio.CancelScope()
@@ -115,36 +98,44 @@ class ClusterWriter:
         return _NOTHING if self._writer is None else self._writer.statistics()
 
     @property
+    def sent(self) -> tuple[int, int]:
+        """Rows, and bytes, that the writer below has sent, those that it sent again included."""
+        return (0, 0) if self._writer is None else self._writer.sent
+
+    @property
+    def pending_rows(self) -> int:
+        """Rows that are in no writer yet."""
+        return self._pending.rows
+
+    @property
     def held(self) -> int:
         """Rows that are neither stored nor given up."""
-        return self.pending_rows + self.statistics.unacknowledged + sum(len(each.block) for each in self.returned)
+        return self._pending.rows + self.statistics.unacknowledged + sum(map(len, self.returned))
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Of the rows that are held."""
+        returned = sum(each.nbytes for each in self.returned)
+        return self._pending.size_in_bytes + self.statistics.size_in_bytes + returned
 
     # ---- rows ------------------------------------------------------------------------------------------------
 
     def put(self, routed: Routed) -> None:
         """Take rows, whatever room there is; who writes them waits for :attr:`has_room`."""
-        assert routed.target is not None
-        self.origins.note(routed.target.topic, routed.block)
-        self._pending.append(routed)
-        self.pending_rows += len(routed.block)
-        self.pending_bytes += routed.block.records.nbytes
+        self._routed_at = min(self._routed_at, routed.routed_at)
+        self._pending.put(routed)
         self._books.notify()
 
     @property
     def has_room(self) -> bool:
         """Whether no more rows wait for the writer below than may: a quarter of what it may hold."""
         most, most_bytes = self._bounds
-        return not self._pending or (self.pending_rows <= most // 4 and self.pending_bytes <= most_bytes // 4)
+        pending = self._pending
+        return not pending or (pending.rows <= most // 4 and pending.size_in_bytes <= most_bytes // 4)
 
     def take_pending(self, goes: Callable[[Routed], bool]) -> list[Routed]:
         """Rows that are in no writer yet and that are to go elsewhere; they are not held here any more."""
-        # A call that is under way has to say first how many it has handed over.
-        first = [self._pending.popleft() for _ in range(self._handed)]
-        taken = [each for each in self._pending if goes(each)]
-        self._pending = deque([*first, *(each for each in self._pending if not goes(each))])
-        self.pending_rows -= sum(len(each.block) for each in taken)
-        self.pending_bytes -= sum(each.block.records.nbytes for each in taken)
-        return taken
+        return self._pending.take(goes)
 
     def bound(self, rows: int, size_in_bytes: int) -> None:
         """Its share of what the whole writer may hold."""
@@ -208,40 +199,19 @@ class ClusterWriter:
         return self._is_lost or self.is_leaving or self._is_ending or (bool(self._pending) and not self.is_paused)
 
     async def _hand_over(self, writer: KafkaWriter) -> None:
-        handed, before = self._first_pending(), writer.statistics().accepted
-        self._handed = len(handed)
+        before = writer.statistics().accepted
         try:
             with anyio.CancelScope() as self._handing:
+                if self.origins.is_full:
+                    await writer.flush()
+                    self.origins.forget()
+                handed = self._pending.hand()
+                for each in handed:
+                    self.origins.note(each)
                 await writer.write_records(Records.concat([each.records() for each in handed]))
         finally:
-            self._handed = 0
-            self._took(handed, writer.statistics().accepted - before)
-
-    def _first_pending(self) -> list[Routed]:
-        """What is handed over at once: rows that were written one by one are put together."""
-        handed: list[Routed] = []
-        size_in_bytes = 0
-        for each in self._pending:
-            size_in_bytes += each.block.records.nbytes
-            if handed and size_in_bytes > AT_ONCE:
-                break
-            handed.append(each)
-        return handed
-
-    def _took(self, handed: list[Routed], count: int) -> None:
-        """So many of the first rows are the writer's."""
-        self.pending_rows -= count
-        for routed in handed:
-            taken = min(count, len(routed.block))
-            count -= taken
-            if taken < len(routed.block):
-                rest = routed.block.slice(taken, len(routed.block))
-                self.pending_bytes += rest.records.nbytes - routed.block.records.nbytes
-                self._pending[0] = Routed(routed.target, rest)
-                break
-            self._pending.popleft()
-            self.pending_bytes -= routed.block.records.nbytes
-        self._books.notify()
+            self._pending.took(writer.statistics().accepted - before)
+            self._books.notify()
 
     def follow(self, cluster: Cluster, *, is_paused: bool) -> None:
         """What the metadata says of it now; no other brokers or properties than those that it is connected by."""
@@ -250,9 +220,9 @@ class ClusterWriter:
 
     # ---- the end ---------------------------------------------------------------------------------------------
 
-    def leave(self, within_s: float) -> None:
+    def leave(self, within_s: float, departure: Departure) -> None:
         """The cluster was removed: deliver what the writer below holds, and end; other rows are returned."""
-        self._leave_within_s = within_s
+        self._leave_within_s, self.departure = within_s, departure
         self._handing.cancel()
         self._stop_connecting()
         self._books.notify()
@@ -293,17 +263,18 @@ class ClusterWriter:
 
     @property
     def _may_withdraw(self) -> bool:
-        return self._context.transaction is None and (self.is_leaving or self.is_paused)
+        """Whether rows may go elsewhere: those of a transaction only as long as it has none."""
+        is_free = self._context.transaction is None or not self._is_connected
+        return is_free and (self.is_leaving or self.is_paused)
 
     async def _withdraw(self, writer: KafkaWriter) -> None:
         records = await writer.withdraw()
         if records is not None:
-            self.returned.append(Routed(None, self.origins.block(records)))
+            self.returned.append(self.origins.routed(self.cluster.identifier, records, self._routed_at))
 
     def _return_pending(self) -> None:
-        self.returned += self._pending
-        self._pending.clear()
-        self.pending_rows = self.pending_bytes = 0
+        self.returned += self._pending.drain()
+        self._books.notify()
 
     def _fail(self, error: Exception) -> None:
         """The whole writer fails with what this cluster's has failed with, unless its rows can go elsewhere."""

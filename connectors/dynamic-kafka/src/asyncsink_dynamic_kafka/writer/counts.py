@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncsink.accounting import Accounting
 from asyncsink.writer import WriterStatistics
 from asyncsink_dynamic_kafka.writer.clusters import Clusters
+from asyncsink_dynamic_kafka.writer.tail import Tail
 from asyncsink_kafka.writer.books import Books
 
 
@@ -17,14 +18,16 @@ class Counts:
     :param books: count what was accepted, and what was given up before it was routed
     """
 
-    def __init__(self, books: Books, clusters: Clusters) -> None:
-        self._books, self._clusters = books, clusters
+    def __init__(self, books: Books, clusters: Clusters, tail: Tail) -> None:
+        self._books, self._clusters, self._tail = books, clusters, tail
         self._given_up: set[int] = set()
         self._repeated = 0
         self._acknowledged = 0
 
     def give_up(self, sequence: int) -> None:
         """A copy of this element can never be delivered."""
+        if not self._clusters.extra:
+            return  # it was the only copy
         if sequence in self._given_up:
             self._repeated += 1
         self._given_up.add(sequence)
@@ -51,7 +54,7 @@ class Counts:
         copies.acknowledged = settled.acknowledged
         copies.dead_lettered = own.dead_lettered + settled.dead_lettered
         copies.dropped = own.dropped + settled.dropped
-        held = self._clusters.held + self._books.condemned
+        held = self._clusters.held + len(self._tail) + self._books.condemned
         copies.check(held)
         counted = self.elements()
         if self._clusters.extra and not held:
@@ -68,7 +71,8 @@ class Counts:
         below = [each.statistics for each in self._clusters.all()]
         times = [each.last_send_time_s for each in below if each.last_send_time_s is not None]
         limits = [each.max_batch_size for each in below if each.max_batch_size is not None]
-        pending = sum(each.pending_rows for each in self._clusters.all()) + sum(map(len, self._clusters.homeless))
+        pending = sum(each.pending_rows for each in self._clusters.all())
+        pending += sum(map(len, self._clusters.homeless)) + len(self._tail)
         return WriterStatistics(
             accepted=counted.accepted,
             acknowledged=counted.acknowledged,
@@ -78,7 +82,7 @@ class Counts:
             buffered_entries=pending + self._books.condemned + sum(each.buffered_entries for each in below),
             in_flight_entries=sum(each.in_flight_entries for each in below),
             in_flight_requests=sum(each.in_flight_requests for each in below),
-            size_in_bytes=self._clusters.size_in_bytes,
+            size_in_bytes=self._clusters.size_in_bytes + self._tail.size_in_bytes,
             requests=settled.requests,
             retried_entries=settled.retried_entries,
             throttled_entries=settled.throttled_entries,

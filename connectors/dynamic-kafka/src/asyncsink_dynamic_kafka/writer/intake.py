@@ -40,6 +40,11 @@ class Intake:
         self._next = 0
         self._has_warned = False
 
+    @property
+    def next(self) -> int:
+        """The sequence that the next element will have."""
+        return self._next
+
     def offer(self, count: int, context: WriteContext | None) -> int:
         """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
         first = self._next if context is None else context.sequence
@@ -138,7 +143,7 @@ class Intake:
         return block.take(np.flatnonzero(keep)), refused
 
     def _unsubscribed(self, block: StreamBlock) -> Iterator[tuple[int, str, str]]:
-        for place in np.unique(block.stream_of).tolist():
+        for place in (np.flatnonzero(np.bincount(block.stream_of + 1)) - 1).tolist():
             stream_id = None if place == NO_STREAM else block.streams[place]
             if stream_id is not None and self._is_subscribed(stream_id):
                 continue

@@ -25,6 +25,10 @@ def register(
         group.counter(name, ObservedCounter(lambda of=of: of(read())))  # type: ignore[misc]
     for name, show in GAUGES.items():
         group.gauge(name, lambda show=show: show(read()))  # type: ignore[misc]
+    for name in ("numRecordsOut", "numRecordsSend"):
+        group.counter(name, ObservedCounter(lambda: clusters.settled().sent))
+    for name in ("numBytesOut", "numBytesSend"):
+        group.counter(name, ObservedCounter(lambda: clusters.settled().sent_bytes))
     group.gauge("numActiveClusters", lambda: sum(not each.is_paused for each in [*clusters.open.values()]))
     group.gauge("metadataAgeSeconds", lambda: discovery.age_s)
     group.gauge("numMetadataFailures", lambda: discovery.failures)

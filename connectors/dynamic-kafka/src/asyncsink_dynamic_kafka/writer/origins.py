@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from asyncsink.serializer import SimpleVersionedSerializer
+from asyncsink_dynamic_kafka.metadata.identifiers import KafkaClusterIdentifier
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord, StreamRecordBytes
 from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
+from asyncsink_dynamic_kafka.writer.routed import Routed
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
+
+MOST: Final = 100_000
+"""Records that are remembered before what the cluster has in hand has to be stored: some 20 MB."""
 
 
 class Origins:
@@ -21,12 +27,19 @@ class Origins:
         self._others: dict[tuple[str, int], str] = {}
         """The stream of a record, by topic and sequence, where it is not the first of that topic."""
 
-    def note(self, topic: str, block: StreamBlock) -> None:
-        """These records were routed to the topic."""
-        for stream_id, rows in block.rows_by_stream():
-            if self._first.setdefault(topic, stream_id) != stream_id:
-                for sequence in block.records.sequence[rows].tolist():
-                    self._others[topic, sequence] = stream_id
+    @property
+    def is_full(self) -> bool:
+        return len(self._others) > MOST
+
+    def note(self, routed: Routed) -> None:
+        """The writer of the cluster is given these records."""
+        streams = routed.block.streams
+        if len(streams) == 1 and all(self._first.setdefault(each, streams[0]) == streams[0] for each in routed.topics):
+            return
+        for stream_id, target, part in routed.parts():
+            if self._first.setdefault(target.topic, stream_id) != stream_id:
+                for sequence in part.block.records.sequence.tolist():
+                    self._others[target.topic, sequence] = stream_id
 
     def stream_of(self, topic: str) -> str:
         """The stream that a topic belongs to, or the first of several."""
@@ -36,17 +49,19 @@ class Origins:
         """All that was noted is stored or given up."""
         self._others.clear()
 
-    def block(self, records: Records) -> StreamBlock:
-        """Records of this cluster, each with a topic, as they were before they were routed."""
-        assert records.topic is not None
-        topics = records.topic.to_pylist()
+    def routed(self, cluster: KafkaClusterIdentifier, records: Records, routed_at: int) -> Routed:
+        """Records of this cluster, each with a topic, as they were before they were given to it."""
+        coded = records.coded_topics
+        assert coded is not None
+        topics, topic_of = coded.dictionary.to_pylist(), coded.indices.to_numpy()
         found = [
-            self._others.get((topic, sequence)) or self._first[topic]
-            for topic, sequence in zip(topics, records.sequence.tolist(), strict=True)
+            self._others.get((topics[place], sequence)) or self._first[topics[place]]
+            for place, sequence in zip(topic_of.tolist(), records.sequence.tolist(), strict=True)
         ]
         places: dict[str, int] = {}
         stream_of = np.fromiter((places.setdefault(each, len(places)) for each in found), np.int32, len(found))
-        return StreamBlock(streams=tuple(places), stream_of=stream_of, records=replace(records, topic=None))
+        block = StreamBlock(streams=tuple(places), stream_of=stream_of, records=replace(records, topic=None))
+        return Routed(cluster, block, tuple(topics), topic_of.astype(np.int32), routed_at)
 
 
 class CopyBytes(SimpleVersionedSerializer[KafkaRecord]):

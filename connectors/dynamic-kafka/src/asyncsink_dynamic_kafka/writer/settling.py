@@ -105,7 +105,7 @@ class Settling:
 
     async def prepare(self) -> list[DynamicKafkaTransaction]:
         """The transactions of all clusters, those included that were removed since the last time."""
-        for writer in self._clusters.open.values():
+        for writer in [*self._clusters.open.values()]:
             identifier = writer.cluster.identifier
             for each in await writer.prepare():
                 self._clusters.prepared.append(DynamicKafkaTransaction(identifier, each))

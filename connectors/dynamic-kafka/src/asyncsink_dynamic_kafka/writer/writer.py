@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import anyio
 
@@ -17,31 +16,29 @@ from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext
 from asyncsink.errors import WriterClosedError
 from asyncsink.sink import SinkWriter
-from asyncsink.task_groups import cancelled_at_the_end
 from asyncsink.writer import WriterStatistics
-from asyncsink.writer.clock import loop_clock
-from asyncsink_dynamic_kafka.metadata.discovery import MetadataDiscovery
-from asyncsink_dynamic_kafka.metadata.snapshot import Cluster, StreamMetadata
+from asyncsink_dynamic_kafka.converter import DynamicKafkaConverter
+from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
 from asyncsink_dynamic_kafka.transactions import DynamicKafkaTransaction
-from asyncsink_dynamic_kafka.writer.cluster_sink import cluster_context
-from asyncsink_dynamic_kafka.writer.cluster_writer import ClusterWriter
-from asyncsink_dynamic_kafka.writer.clusters import Clusters
 from asyncsink_dynamic_kafka.writer.counts import Counts
+from asyncsink_dynamic_kafka.writer.delivery import Delivery
 from asyncsink_dynamic_kafka.writer.intake import Intake, Part
-from asyncsink_dynamic_kafka.writer.metrics import register
 from asyncsink_dynamic_kafka.writer.settling import Settling
 from asyncsink_dynamic_kafka.writer.streams import pieces
+from asyncsink_dynamic_kafka.writer.tail import Tail
 from asyncsink_kafka.writer.books import Books
-from asyncsink_kafka.writer.rejections import Rejections
+from asyncsink_kafka.writer.plain import plain_size
 
 if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 
 logger = logging.getLogger(__name__)
 
-PIECE_SHARE = 16
+_NO_CONTEXT: Final = WriteContext()
+
+PIECE_SHARE: Final = 16
 """A block is routed in pieces of this part of what the writer may hold, for each cluster to have room again."""
 
 
@@ -72,20 +69,17 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         self._intake = Intake(
             self._converter,
             max_record_bytes=config.max_record_size_in_bytes,
-            is_subscribed=lambda stream_id: stream_id in self._metadata.streams,
+            is_subscribed=lambda stream_id: stream_id in self._delivery.metadata.streams,
         )
-        self._stack = AsyncExitStack()
-        self._generation = -1
+        self._ignores_context = isinstance(self._converter, DynamicKafkaConverter)
         self._statistics = WriterStatistics()
         self._thread: int | None = None
         self._entered = False
-        self._discovery: MetadataDiscovery
-        self._metadata: StreamMetadata
+        self._delivery: Delivery
         self._books: Books
-        self._rejections: Rejections
-        self._clusters: Clusters
         self._counts: Counts
         self._settling: Settling
+        self._tail: Tail
 
     # ---- life ------------------------------------------------------------------------------------------------
 
@@ -99,67 +93,18 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
             raise WriterClosedError("a writer can be entered once; make a new one")
         self._entered = True
         self._thread = threading.get_ident()
-        self._books = Books(loop_clock())
+        self._delivery = Delivery(self._sink, self._init, self._config)
+        self._books, self._counts = self._delivery.books, self._delivery.counts
+        self._tail, self._settling = self._delivery.tail, self._delivery.settling
         try:
-            await self._start()
+            self._converter.open(self._init)
+            await self._delivery.start(self._states)
+            self._delivery.tell(self.statistics)
         except BaseException as error:
             self._books.close()
-            await self._leave(error)
+            await self._delivery.leave(error)
             raise
         return self
-
-    async def _start(self) -> None:
-        self._discovery = await self._stack.enter_async_context(self._discoveries())
-        self._metadata = await self._discovery.ready(self._states)
-        self._rejections = Rejections(self._sink, self._config, self._init, self._books)
-        await self._stack.enter_async_context(self._rejections.opened())
-        group = await self._stack.enter_async_context(cancelled_at_the_end())
-        self._clusters = Clusters(
-            group,
-            self._sink.make_router(),
-            self._config,
-            self._cluster_writer,
-            self._cluster_sink,
-            self._sink.options.on_inactive_cluster,
-            self._sink.options.removed_cluster_timeout_s,
-        )
-        self._counts = Counts(self._books, self._clusters)
-        self._settling = Settling(self._books, self._clusters, self._has_news, self._config.stall_timeout_s)
-        register(self._init.metric_group, self.statistics, self._clusters, self._discovery)
-        self._converter.open(self._init)
-        self.reconcile_state()
-        self._rejections.start(group)
-        group.start_soon(self._discover)
-        group.start_soon(self._announce)
-
-    @asynccontextmanager
-    async def _discoveries(self) -> AsyncIterator[MetadataDiscovery]:
-        """The discovery, kept over micro-batches where there is a place for it."""
-        clients = self._init.clients
-        discovering = self._sink.discovering
-        leased = discovering() if clients is None else clients.lease(f"{self._sink.client_key}/metadata", discovering)
-        async with leased as discovery:
-            yield discovery
-
-    def _cluster_sink(self, cluster: Cluster) -> Any:
-        return self._sink.cluster_sink(cluster, self._config)
-
-    def _cluster_writer(self, cluster: Cluster, is_paused: bool) -> ClusterWriter:
-        context = cluster_context(self._init, cluster.name)
-        give_up = self._counts.give_up
-        return ClusterWriter(cluster, context, self._books, self._cluster_sink, give_up, is_paused=is_paused)
-
-    async def _discover(self) -> None:
-        try:
-            await self._discovery.run()
-        except Exception as error:
-            self._books.fail(error)
-
-    async def _announce(self) -> None:
-        """Wake whoever waits when the metadata has changed; what they then do follows it."""
-        while True:
-            await self._discovery.changed(self._discovery.generation)
-            self._books.notify()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -177,16 +122,9 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
             raise
         finally:
             self._close()
-            await self._leave(error or books.failure)
+            await self._delivery.leave(error or books.failure)
         if error is None:
             books.raise_unseen()
-
-    async def _leave(self, error: BaseException | None) -> None:
-        try:
-            await self._stack.__aexit__(type(error) if error else None, error, None)
-        except BaseException as raised:
-            if raised is not error:
-                raise
 
     async def aclose(self) -> None:
         """Give everything up and close; sends nothing more. May be called from any task of the loop, and twice.
@@ -210,22 +148,13 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
 
     # ---- reconciling -----------------------------------------------------------------------------------------
 
-    def _has_news(self) -> bool:
-        return self._discovery.generation != self._generation or self._clusters.has_returned
-
     def reconcile_state(self) -> None:
         """Follow the metadata if it has changed: new clusters are connected to, removed ones are given time to store
         what they hold, and rows that are in no cluster's writer yet are routed anew. Costs next to nothing otherwise.
 
-        :raises FatalRequestError: a cluster is inactive, and ``onInactiveCluster`` is ``fail``
+        :raises FatalRequestError: a cluster is inactive, and ``onInactiveCluster`` is ``fail``; the writer has failed
         """
-        if self._discovery.generation != self._generation:
-            assert self._discovery.current is not None
-            self._generation, self._metadata = self._discovery.generation, self._discovery.current
-            self._clusters.reconcile(self._metadata)
-            self._books.notify()
-        elif self._clusters.has_returned:
-            self._clusters.collect()
+        self._delivery.reconcile()
 
     # ---- writing ---------------------------------------------------------------------------------------------
 
@@ -234,7 +163,51 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
 
         :raises RejectedEntryError: it can never be sent, and ``onRejected`` is ``fail``
         """
-        await self.write_many([element], context)
+        self._check()
+        if not len(self._tail):
+            self.reconcile_state()
+            await self._delivery.room()
+        try:
+            record = element if self._is_record(element) else self._converter.apply(element, self._context(context))
+        except Exception:
+            await self.write_many([element], context)  # which says what is wrong with it
+            return
+        size = self._plain_size(record)
+        if size is None:
+            await self.write_many([element], context)
+            return
+        is_first = not len(self._tail)
+        self._tail.append(record, self._intake.offer(1, context), size)
+        self._books.accounting.accepted += 1
+        if is_first:
+            self._books.notify()
+        if self._tail.is_full:
+            await self._close_tail()
+
+    def _is_record(self, element: Any) -> bool:
+        """Whether the sink's own converter would return it as it is, should nothing else be wrong with it."""
+        return self._ignores_context and type(element) is KafkaStreamRecord
+
+    def _context(self, context: WriteContext | None) -> WriteContext:
+        """The context of the next element; the sink's own converter looks at none."""
+        if context is not None:
+            return context
+        return _NO_CONTEXT if self._ignores_context else WriteContext(sequence=self._intake.next)
+
+    def _plain_size(self, record: Any) -> int | None:
+        """The bytes of a record that can be routed and sent for sure; None for one that has to be looked at."""
+        if not isinstance(record, KafkaStreamRecord) or type(record.stream_id) is not str:
+            return None
+        if record.stream_id not in self._delivery.metadata.streams:
+            return None
+        return plain_size(record, self._config.max_record_size_in_bytes)
+
+    async def _close_tail(self) -> None:
+        """Route what was written one by one, and let others have their turn."""
+        self.reconcile_state()
+        self._delivery.place_tail()
+        await anyio.lowlevel.checkpoint()
+        self._books.check()
 
     async def write_many(self, elements: Sequence[Any], context: WriteContext | None = None) -> None:
         """Accept elements in order. Where it raises, what came before the element at fault has been accepted."""
@@ -257,23 +230,23 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         await anyio.lowlevel.checkpoint()
         self._books.check()
         self.reconcile_state()
+        self._delivery.place_tail()
+        await self._delivery.room()
 
     async def _accept(self, part: Part) -> None:
         block, refused = part
-        if block is not None and refused and self._rejections.fails:
+        if block is not None and refused and self._delivery.rejections.fails:
             block = block.slice(0, int((block.records.sequence < refused[0].sequence).sum()))
         if block is not None and len(block):
             await self._add(block)
-        await self._rejections.refuse(refused)
+        await self._delivery.rejections.refuse(refused)
 
     async def _add(self, block: StreamBlock) -> None:
         """Accept rows, a piece at a time; each waits until the clusters that have got the last one have room again."""
         for piece in pieces(block, self._config.max_buffered_size_in_bytes // PIECE_SHARE):
             self._books.accounting.accepted += len(piece)
-            touched = self._clusters.put(piece)
-            while not self._settling.has_room(touched):
-                await self._settling.room(touched)
-                self.reconcile_state()
+            self._delivery.put(piece)
+            await self._delivery.room()
 
     def _check(self) -> None:
         if not self._entered:
@@ -297,10 +270,11 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
     async def _flush(self) -> None:
         while True:
             self.reconcile_state()
+            self._delivery.place_tail()
             await self._settling.flush()
-            if not self._has_news() and self._settling.is_done:
+            if not self._delivery.has_news() and self._settling.is_done and not len(self._tail):
                 break
-        await self._rejections.flush()
+        await self._delivery.rejections.flush()
         counted = self._counts.check()
         counted.check_rejected(self._config.max_rejected, self._books.condemned)
 
@@ -318,7 +292,7 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
 
     def snapshot_state(self, checkpoint_id: int | None = None) -> list[DynamicKafkaWriterState]:
         """The metadata that is known; nothing secret, and no rows: these are stored by then."""
-        metadata = self._metadata
+        metadata = self._delivery.metadata
         owning = frozenset(each.name for each in metadata.clusters.values() if each.properties or each.needs_properties)
         return [DynamicKafkaWriterState(metadata.streams, metadata.known_at_ms, owning)]
 
