@@ -24,6 +24,7 @@ from asyncsink_dynamic_kafka import (
 from asyncsink_dynamic_kafka.converter import STREAM
 from asyncsink_dynamic_kafka.routing.names import STANDARD
 from asyncsink_dynamic_kafka.service_options import SERVICES
+from asyncsink_dynamic_kafka.sink import PROGRESS_METRICS
 from asyncsink_dynamic_kafka.writer.streams import NOT_SUBSCRIBED
 from asyncsink_kafka import KafkaOptions
 from asyncsink_kafka.columns import COLUMN_TYPES
@@ -144,3 +145,9 @@ def test_every_router_and_every_service_is_in_its_table() -> None:
     assert [names(cells[0])[0] for cells in rows("Routers")] == [*STANDARD, "package.module:Class"]
     sources = [names(cells[0])[0] for cells in rows("Where metadata comes from") if cells[0].startswith("`")]
     assert {*SERVICES, "package.module:Class"} <= {*sources}
+
+
+def test_the_metrics_that_are_named_are_kept() -> None:
+    told = re.findall(r"`((?:cluster\.<name>\.)?(?:num|metadataAge)[A-Z]\w+)`", README)
+    assert len({*told}) == 4
+    assert {name.replace("<name>", "*") for name in told} <= {*PROGRESS_METRICS}
