@@ -1,6 +1,7 @@
 """Flights from Spark into an HTTP API that misbehaves, with every row accounted for: ``tox run -e demo``.
 
-``tox run -e demo -- --fail-at 5`` kills Spark in its fifth micro-batch and lets it go on from its checkpoint.
+``tox run -e demo -- --fail-at 5`` kills Spark in its fifth micro-batch and lets it go on from its checkpoint, and
+``tox run -e demo -- --sink dynamic-kafka`` sends the flights to a stream that moves between clusters of Kafka instead.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from audit import compare
 from checkpoint import Checkpoint
 from flights import FILES, read_flights, split_into_files
-from processes import Driver, ServerStatus, running_server
+from processes import HERE, Driver, ServerStatus, running_server
 from progress import ProgressLine, refused
 from worker_log import learned_limit
 
@@ -22,7 +23,17 @@ POLL_S = 0.05
 
 
 def main(arguments: list[str] | None = None) -> int:
-    fail_at = parse(arguments).fail_at
+    options = parse(arguments)
+    if options.sink == "dynamic-kafka":
+        # Brokers are for those who ask for them.
+        from dynamic_kafka.demo import run
+
+        return run(options.guarantee or "at-least-once", options.metadata_service or "file")
+    return run_http(options.fail_at)
+
+
+def run_http(fail_at: int | None) -> int:
+    """Stream into the API and return the exit status."""
     with tempfile.TemporaryDirectory(prefix="asyncsink-demo-") as name:
         folder = Path(name)
         lines = read_flights()
@@ -37,10 +48,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tox run -e demo --", description=__doc__)
+    parser.add_argument("--sink", choices=("http", "dynamic-kafka"), default="http")
     parser.add_argument(
-        "--fail-at", type=int, metavar="N", choices=range(1, FILES + 1), help="kill Spark in its N-th micro-batch"
+        "--fail-at", type=int, metavar="N", choices=range(1, FILES + 1), help="http: kill Spark in its N-th micro-batch"
     )
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--guarantee", choices=("at-least-once", "exactly-once"), help="dynamic-kafka: by default the first"
+    )
+    parser.add_argument("--metadata-service", choices=("file", "http"), help="dynamic-kafka: by default the first")
+    options = parser.parse_args(arguments)
+    if options.sink == "dynamic-kafka" and options.fail_at is not None:
+        parser.error("--fail-at is for --sink http; leave one of them out")
+    if options.sink == "http" and (options.guarantee or options.metadata_service):
+        parser.error("--guarantee and --metadata-service are for --sink dynamic-kafka; add it")
+    return options
 
 
 class Stream:
@@ -72,7 +93,7 @@ class Stream:
             sys.exit(f"Spark's driver ended with exit status {driver.exit_status()}; its last lines stand above")
 
     def _start(self) -> Driver:
-        return Driver(self._folder, str(self._server.read()["url"]))
+        return Driver(self._folder, HERE / "stream.py", str(self._server.read()["url"]))
 
     def _wait_for(self, batch: int, driver: Driver) -> None:
         """Returns when rows of micro-batch number `batch`, from 1, have begun to arrive."""

@@ -1,4 +1,4 @@
-"""The two processes of the demo: the server and Spark's driver."""
+"""The processes of the demo: the server and Spark's driver."""
 
 from __future__ import annotations
 
@@ -50,13 +50,16 @@ class ServerStatus:
 
 
 class Driver:
-    """Spark's driver with the JVM that it starts, as one process group that can be killed as a whole."""
+    """Spark's driver with the JVM that it starts, as one process group that can be killed as a whole.
 
-    def __init__(self, folder: Path, url: str) -> None:
+    :param program: is run with the folder and the other arguments
+    """
+
+    def __init__(self, folder: Path, program: Path, *arguments: str) -> None:
         # Of its own: workers of a driver that was killed may outlive it for a moment.
         self.workers = Path(tempfile.mkdtemp(prefix="workers-", dir=folder))
         self._output = folder / "driver.log"
-        command: list[str | Path] = [sys.executable, HERE / "stream.py", folder, url]
+        command: list[str | Path] = [sys.executable, program, folder, *arguments]
         # What Spark's workers import has to be found in their path, as `worker_log` has.
         path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
         environ = {**os.environ, "PYTHONPATH": path, FOLDER: str(self.workers)}

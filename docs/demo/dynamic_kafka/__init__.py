@@ -1,0 +1,1 @@
+"""The part of the demo in which a stream moves between clusters of Kafka."""
