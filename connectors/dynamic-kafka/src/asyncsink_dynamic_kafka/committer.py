@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from asyncsink.committer import Committer
-from asyncsink.errors import ConfigurationError, LostCommittablesError
+from asyncsink.errors import ConfigurationError, DestinationUnavailableError, LostCommittablesError
 from asyncsink.transactions import Transaction
 from asyncsink_dynamic_kafka.metadata.errors import MetadataError, MetadataUnavailableError
 from asyncsink_dynamic_kafka.metadata.identifiers import KafkaClusterIdentifier
 from asyncsink_dynamic_kafka.metadata.snapshot import Cluster, StreamMetadata
+from asyncsink_dynamic_kafka.silence import ANSWER_S, Silence
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
 from asyncsink_dynamic_kafka.transactions import DynamicKafkaTransaction
 from asyncsink_kafka.transactions.committable import KafkaTransaction
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 _KNOWN: Final[dict[tuple[str, KafkaClusterIdentifier], Cluster]] = {}
 """By sink, the clusters that this process has heard of: one that was removed still has transactions to be committed."""
+_SILENCE: Final = Silence()
 
 
 class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
@@ -36,12 +38,17 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
     cluster any more, from what this process has last heard; else from the sink's own options.
 
     :param make_committer: makes that of one cluster
+    :param silence: of clusters that did not answer; by default what this process knows
     """
 
     def __init__(
-        self, sink: DynamicKafkaSink, make_committer: Callable[..., Committer[KafkaTransaction]] = KafkaCommitter
+        self,
+        sink: DynamicKafkaSink,
+        make_committer: Callable[..., Committer[KafkaTransaction]] = KafkaCommitter,
+        silence: Silence | None = None,
     ) -> None:
         self._sink, self._make_committer = sink, make_committer
+        self._silence = _SILENCE if silence is None else silence
         self._committers: dict[KafkaClusterIdentifier, Committer[KafkaTransaction]] = {}
         self._metadata: StreamMetadata | None = None
         self._has_asked = False
@@ -100,8 +107,36 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
         await self._each(_by_cluster(committables), lambda committer, found: committer.abort(found))
 
     async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
+        """Have what dead attempts have left removed, in every cluster.
+
+        One that is not written to now may be gone for good. It is waited for a few seconds, and if it has not answered,
+        asked again after a pause only: each batch is swept after.
+        """
         clusters = await self._all_clusters(states)
-        await self._each(dict.fromkeys(clusters), lambda committer, _: committer.sweep(transaction, ()))
+        await _all_of([lambda cluster=cluster: self._sweep(cluster, transaction) for cluster in clusters])  # type: ignore[misc]
+
+    async def _sweep(self, cluster: KafkaClusterIdentifier, transaction: Transaction) -> None:
+        sink, is_written_to = self._sink.fingerprint, self._is_written_to(cluster)
+        if not is_written_to and self._silence.holds(sink, cluster):
+            return
+        try:
+            with anyio.fail_after(None if is_written_to else ANSWER_S):
+                await self._committer(cluster).sweep(transaction, ())
+        except (DestinationUnavailableError, TimeoutError):
+            if is_written_to:
+                raise
+            logger.warning(
+                "cluster %r is not written to now and does not answer; what dead attempts may have left open there ends "
+                "after its transactionTimeout, or is looked for again in %g s",
+                cluster.name,
+                self._silence.begin(sink, cluster),
+            )
+        else:
+            self._silence.end(sink, cluster)
+
+    def _is_written_to(self, identifier: KafkaClusterIdentifier) -> bool:
+        cluster = None if self._metadata is None else self._metadata.clusters.get(identifier.name)
+        return cluster is not None and cluster.identifier == identifier and cluster.is_writable
 
     async def open_transactions(self, transaction: Transaction) -> list[str]:
         found: list[str] = []

@@ -12,17 +12,18 @@ import anyio
 import pytest
 
 from asyncsink.committer import Committer
-from asyncsink.errors import CommitError, ConfigurationError, LostCommittablesError
+from asyncsink.errors import CommitError, ConfigurationError, DestinationUnavailableError, LostCommittablesError
 from asyncsink.transactions import Transaction
 from asyncsink_dynamic_kafka.committer import DynamicKafkaCommitter
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
+from asyncsink_dynamic_kafka.silence import ANSWER_S, Silence
 from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
 from asyncsink_dynamic_kafka.transactions import DYNAMIC_COMMITTABLES, DynamicKafkaTransaction
 from asyncsink_kafka import KafkaOptions
 from asyncsink_kafka.transactions.committable import KafkaTransaction
 
-from .harness import Service
+from .harness import Service, virtual
 
 TRANSACTION = Transaction("0123456789abcdef", 3)
 
@@ -56,6 +57,8 @@ class One(Committer[KafkaTransaction]):
 
     async def sweep(self, transaction: Transaction, states: Sequence[Any]) -> None:
         self._does("sweep", transaction)
+        if self.servers in self._world.hanging:
+            await anyio.sleep_forever()
 
     async def open_transactions(self, transaction: Transaction) -> list[str]:
         return [f"one at {self.servers}"]
@@ -72,6 +75,8 @@ class World:
         self.done: dict[str, list[tuple[str, Any]]] = defaultdict(list)
         self.errors: dict[str, Exception] = {}
         self.silent: set[str] = set()
+        self.hanging: set[str] = set()
+        self.silence = Silence()
         self.made: list[One] = []
 
     def committer(self, **options: Any) -> DynamicKafkaCommitter:
@@ -80,7 +85,9 @@ class World:
             return self.made[-1]
 
         given = {"stream_ids": ["orders"], "delivery_guarantee": "exactly-once", **options}
-        return DynamicKafkaCommitter(DynamicKafkaSink(**{"metadata_service": self.service, **given}), make)
+        return DynamicKafkaCommitter(
+            DynamicKafkaSink(**{"metadata_service": self.service, **given}), make, self.silence
+        )
 
 
 def committable(cluster: str, number: int = 1) -> DynamicKafkaTransaction:
@@ -180,6 +187,48 @@ def test_a_sweep_looks_at_the_clusters_of_metadata_and_states() -> None:
     state = DynamicKafkaWriterState({"orders": frozenset({gone})}, 1)
     anyio.run(world.committer().sweep, TRANSACTION, [state, "of another sink"])
     assert sorted(servers for servers, _ in world.done["sweep"]) == ["a:9092", "b:9092", "c:9092"]
+
+
+def test_a_sweep_waits_for_no_removed_cluster_that_is_dead_time_after_time() -> None:
+    world, now = World(), [0.0]
+    world.errors["c:9092"] = DestinationUnavailableError("down")
+    gone = DynamicKafkaWriterState({"orders": frozenset({ClusterTopic(KafkaClusterIdentifier("C", "c:9092"), "t")})}, 1)
+    world.silence = Silence(lambda: now[0])
+
+    def asked_at(moment_s: float) -> bool:
+        now[0] = moment_s
+        world.done.clear()
+        anyio.run(world.committer().sweep, TRANSACTION, [gone])
+        asked = {servers for servers, _ in world.done["sweep"]}
+        assert asked >= {"a:9092", "b:9092"}
+        return "c:9092" in asked
+
+    assert [asked_at(moment_s) for moment_s in (0, 4, 6, 15, 17)] == [True, False, True, False, True]
+    world.errors.clear()
+    assert [asked_at(moment_s) for moment_s in (36, 38, 38.1)] == [False, True, True]
+
+
+def test_a_sweep_asks_a_cluster_that_is_written_to_whenever_there_is_one() -> None:
+    world = World()
+    world.errors["a:9092"] = DestinationUnavailableError("down")
+
+    async def use() -> None:
+        with pytest.raises(DestinationUnavailableError, match="down"):
+            await world.committer().sweep(TRANSACTION, [])
+
+    for _ in range(2):
+        anyio.run(use)
+    assert sorted(servers for servers, _ in world.done["sweep"]) == ["a:9092", "a:9092", "b:9092", "b:9092"]
+
+
+@virtual
+async def test_a_removed_cluster_that_hangs_holds_a_sweep_up_for_seconds() -> None:
+    world = World()
+    world.hanging = {"c:9092"}
+    gone = DynamicKafkaWriterState({"orders": frozenset({ClusterTopic(KafkaClusterIdentifier("C", "c:9092"), "t")})}, 1)
+    started_s = anyio.current_time()
+    await world.committer().sweep(TRANSACTION, [gone])
+    assert anyio.current_time() - started_s == ANSWER_S
 
 
 def test_a_mistake_in_the_configuration_is_told_before_other_failures() -> None:
