@@ -29,6 +29,10 @@ class Sink(ABC, Generic[InputT, CommT, WriterStateT, GlobalCommT]):
     :class:`~asyncsink.GlobalCommitter` or both exactly once. It holds no connection and knows nothing of Spark.
     """
 
+    union_states: ClassVar[bool] = False
+    """Whether each writer starts from the states of all that were before it, as these hold what was known there and no
+    rows (Flink's union list state). Where nothing keeps states, such ones may be lost."""
+
     progress_metrics: ClassVar[Mapping[str, Together]] = MappingProxyType({})
     """Metrics of its writers that are kept of each batch, by patterns of their names; most need none."""
 

@@ -166,6 +166,11 @@ def test_states_that_no_ledger_would_keep_are_an_error(streaming: bool, remedy: 
         keep("toy", DoorOptions(), streaming, progress(0), tasks)
 
 
+def test_states_that_are_everybodys_are_handed_to_each_writer_once() -> None:
+    recovered = Recovered("/there", LedgerState(writer_states={0: ((3, b"a"), (3, b"b")), 4: ((3, b"a"),)}))
+    assert recovered.all_states == ((3, b"a"), (3, b"b"))
+
+
 def test_a_ledger_that_the_tasks_had_and_the_commit_cannot_open_is_an_error(tmp_path: Path) -> None:
     door = DoorOptions.of(checkpoint_location=f"nowhere://{tmp_path}")
     with pytest.raises(LedgerError, match=r"was planned with a ledger, which cannot be opened where .*: .*nowhere"):

@@ -87,6 +87,11 @@ class Recovered:
         """What the writer of this partition takes over."""
         return tuple(self.state.writer_states.get(partition, ()))
 
+    @property
+    def all_states(self) -> tuple[KeptState, ...]:
+        """What all writers have left, once where several have left the same."""
+        return tuple(dict.fromkeys(each for states in self.state.writer_states.values() for each in states))
+
 
 def recover(connector: str, door: DoorOptions, streaming: bool) -> Recovered | None:
     """Read the ledger for a batch that is being planned; None where there is to be none. One round trip, as a rule.

@@ -50,7 +50,21 @@ class _Task:
 
     @property
     def states(self) -> tuple[KeptState, ...]:
-        return () if self.recovered is None else self.recovered.states_of(self.partition)
+        if self.recovered is None:
+            return ()
+        union = self.plan.sink.union_states
+        return self.recovered.all_states if union else self.recovered.states_of(self.partition)
+
+    @property
+    def claimed(self) -> tuple[int, ...]:
+        """The partitions whose states the writer takes over."""
+        if self.recovered is not None and self.plan.sink.union_states:
+            return tuple(self.recovered.state.writer_states)
+        return (self.partition,) if self.states else ()
+
+    def left(self, states: tuple[KeptState, ...]) -> tuple[KeptState, ...]:
+        """Those of the states that the ledger has to keep."""
+        return () if self.recovered is None and self.plan.sink.union_states else states
 
     @property
     def is_committed(self) -> bool:
@@ -130,8 +144,8 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
         return task.commit(
             **counted(writer, rows, metrics),
             metrics=kept(metrics.snapshot(), sink.progress_metrics),
-            claimed=(task.partition,) if task.states else (),
-            states=left,
+            claimed=task.claimed,
+            states=task.left(left),
             committables=kept_committables(sink, prepared),
             learned=learned(worker.clients, sink),
         )
