@@ -74,6 +74,7 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
     not_offered: ClassVar[Mapping[str, str]] = KafkaSink.not_offered
     committable_serializer: SimpleVersionedSerializer[DynamicKafkaTransaction] | None = DYNAMIC_COMMITTABLES
     writer_state_serializer: SimpleVersionedSerializer[DynamicKafkaWriterState] | None = WRITER_STATES
+    union_states: ClassVar[bool] = True
     progress_metrics: ClassVar[Mapping[str, Together]] = PROGRESS_METRICS
     entry_serializer: ClassVar[StreamRecordBytes] = StreamRecordBytes()
 
