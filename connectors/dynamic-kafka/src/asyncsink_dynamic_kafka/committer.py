@@ -126,8 +126,8 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
             if is_written_to:
                 raise
             logger.warning(
-                "cluster %r is not written to now and does not answer; what dead attempts may have left open there ends "
-                "after its transactionTimeout, or is looked for again in %g s",
+                "cluster %r is not written to now and does not answer; what dead attempts may have left open there "
+                "ends after its transactionTimeout, or is looked for again in %g s",
                 cluster.name,
                 self._silence.begin(sink, cluster),
             )
