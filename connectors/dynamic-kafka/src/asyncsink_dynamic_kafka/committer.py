@@ -194,12 +194,12 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
     async def _known(self) -> StreamMetadata | None:
         """What the service says, asked once by each committer; None where it does not answer."""
         if not self._has_asked:
-            self._has_asked = True
             try:
                 async with self._sink.discovering() as discovery:
                     self._metadata = await discovery.ready(())
             except (MetadataError, MetadataUnavailableError) as error:
                 logger.warning("transactions are ended by what is known without the metadata service: %s", error)
+            self._has_asked = True
             for each in () if self._metadata is None else self._metadata.clusters.values():
                 _KNOWN[self._sink.fingerprint, each.identifier] = each
         return self._metadata

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import anyio
 import pytest
@@ -13,6 +14,7 @@ from asyncsink.transactions import Transaction
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter, StreamMetadataMap
+from asyncsink_dynamic_kafka.writer import origins
 
 from .harness import STREAM, Service, expected, records, union, virtual
 from .test_reconciling import sink_of, stuck
@@ -184,3 +186,31 @@ async def test_records_that_are_written_one_by_one_wait_for_room() -> None:
         assert writer.statistics().accepted >= written
         held.set()
     assert union(sink["A"]) == expected(range(20_000))
+
+
+@virtual
+async def test_rows_that_come_from_another_cluster_join_those_that_wait_already() -> None:
+    service = Service(orders={"A": ["orders"], "B": ["orders"]})
+    sink = sink_of(service, router="sticky")
+    for each in "AB":
+        sink[each].connect = anyio.sleep_forever
+    async with sink.writer() as writer:
+        await writer.write_many(records(range(50)))
+        service.servers["B"] = "b-again:9092"
+        service.streams[STREAM] = {"B": ["orders"]}
+        await writer.write_many(records(range(50, 60)))
+    stored = [each.value or b"" for each in sink["B"].stored["orders"]]
+    assert sorted(stored) == expected(range(60))
+
+
+@virtual
+async def test_what_is_remembered_of_streams_that_share_a_topic_has_a_bound() -> None:
+    sink = sink_of(Service(orders={"A": ["shared"]}, payments={"A": ["shared"]}), max_time_in_buffer_s=1000.0)
+    with mock.patch.object(origins, "MOST", 20):
+        async with sink.writer() as writer:
+            for start in range(0, 200, 10):
+                of_orders, of_payments = range(start, start + 5), range(start + 5, start + 10)
+                await writer.write_many([*records(of_orders), *records(of_payments, "payments")])
+                await anyio.sleep(0.1)
+            assert len(sink["A"].values) >= 150
+    assert sink["A"].values == expected(range(200))

@@ -105,6 +105,8 @@ def test_each_cluster_tells_of_itself_and_the_writer_of_all(
     told = anyio.run(use)
     assert told["numRecordsAcknowledged"] == 100
     assert told["cluster.A.numRecordsAcknowledged"] == told["cluster.B.numRecordsAcknowledged"] == 50
+    assert told["numRecordsOut"] == told["numRecordsSend"] == 100
+    assert told["numBytesOut"] == told["cluster.A.numBytesOut"] + told["cluster.B.numBytesOut"] > 0
     assert told["numActiveClusters"] == 2
     assert told["metadataAgeSeconds"] >= 0
 

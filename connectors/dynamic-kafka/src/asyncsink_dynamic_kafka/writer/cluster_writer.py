@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from asyncsink.context import InitContext
-from asyncsink.errors import (
-    DeliveryError,
-    DestinationUnavailableError,
-    FatalRequestError,
-    StalledError,
-    WriterClosedError,
-)
-from asyncsink.writer import WriterStatistics
+from asyncsink.errors import DeliveryError, WriterClosedError
 from asyncsink_dynamic_kafka.metadata.snapshot import Cluster
-from asyncsink_dynamic_kafka.writer.origins import CopyBytes, Origins
-from asyncsink_dynamic_kafka.writer.routed import Routed
+from asyncsink_dynamic_kafka.writer.cluster_rows import ClusterRows
+from asyncsink_dynamic_kafka.writer.failures import NO_ANSWER, named, not_prepared
+from asyncsink_dynamic_kafka.writer.origins import CopyBytes
 from asyncsink_dynamic_kafka.writer.routes import Departure
-from asyncsink_dynamic_kafka.writer.waiting import Waiting
-from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 
 if TYPE_CHECKING:
@@ -33,18 +25,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NOTHING: Final = WriterStatistics()
-
 CONNECT_S: Final = 1.0
 """For so long connecting goes on at the end: the client can serve again, and one that is cancelled within its first
 request leaves its connection to the garbage collector."""
 
-NO_ANSWER: Final = (DestinationUnavailableError, StalledError)
-"""What a writer fails with whose brokers do not answer."""
 
-
-class ClusterWriter:
-    """Takes rows at once, and hands them to a :class:`KafkaWriter` as that has room for them.
+class ClusterWriter(ClusterRows):
+    """Enters the writer of a cluster, hands it rows, and leaves it when the cluster is removed, or at the end.
 
     :param context: of the writer below
     :param books: those of the whole writer, which fails if this cluster's does
@@ -64,24 +51,19 @@ class ClusterWriter:
         is_paused: bool,
         made_at: int,
     ) -> None:
-        self.cluster, self.is_paused, self._routed_at = cluster, is_paused, made_at
-        self._context, self._books, self._make_sink = context, books, make_sink
+        super().__init__(cluster, books, made_at)
+        self.is_paused = is_paused
+        self._context, self._make_sink = context, make_sink
         self._on_given_up = on_given_up
-        self._pending = Waiting()
-        self.origins = Origins()
-        self.returned: list[Routed] = []
-        """Rows that were withdrawn, for other clusters to take."""
         self.prepared: list[KafkaTransaction] = []
         """The transaction of a cluster that was removed."""
         self.departure: Departure | None = None
         """How the cluster was removed."""
         self.sink: KafkaSink | None = None
-        self._bounds = (1, 1)
-        self._writer: KafkaWriter | None = None
         self._is_connected = self._is_lost = self._is_ending = False
         self.is_over = False
         self._leave_within_s: float | None = None
-        self._scope, self._handing = anyio.CancelScope(), anyio.CancelScope()
+        self._scope = anyio.CancelScope()
 
     @property
     def name(self) -> str:
@@ -91,57 +73,6 @@ class ClusterWriter:
     def is_leaving(self) -> bool:
         """Whether nothing more will be routed to it."""
         return self._leave_within_s is not None
-
-    @property
-    def statistics(self) -> WriterStatistics:
-        """Of the writer below; its rows are copies of elements."""
-        return _NOTHING if self._writer is None else self._writer.statistics()
-
-    @property
-    def sent(self) -> tuple[int, int]:
-        """Rows, and bytes, that the writer below has sent, those that it sent again included."""
-        return (0, 0) if self._writer is None else self._writer.sent
-
-    @property
-    def pending_rows(self) -> int:
-        """Rows that are in no writer yet."""
-        return self._pending.rows
-
-    @property
-    def held(self) -> int:
-        """Rows that are neither stored nor given up."""
-        return self._pending.rows + self.statistics.unacknowledged + sum(map(len, self.returned))
-
-    @property
-    def size_in_bytes(self) -> int:
-        """Of the rows that are held."""
-        returned = sum(each.nbytes for each in self.returned)
-        return self._pending.size_in_bytes + self.statistics.size_in_bytes + returned
-
-    # ---- rows ------------------------------------------------------------------------------------------------
-
-    def put(self, routed: Routed) -> None:
-        """Take rows, whatever room there is; who writes them waits for :attr:`has_room`."""
-        self._routed_at = min(self._routed_at, routed.routed_at)
-        self._pending.put(routed)
-        self._books.notify()
-
-    @property
-    def has_room(self) -> bool:
-        """Whether no more rows wait for the writer below than may: a quarter of what it may hold."""
-        most, most_bytes = self._bounds
-        pending = self._pending
-        return not pending or (pending.rows <= most // 4 and pending.size_in_bytes <= most_bytes // 4)
-
-    def take_pending(self, goes: Callable[[Routed], bool]) -> list[Routed]:
-        """Rows that are in no writer yet and that are to go elsewhere; they are not held here any more."""
-        return self._pending.take(goes)
-
-    def bound(self, rows: int, size_in_bytes: int) -> None:
-        """Its share of what the whole writer may hold."""
-        self._bounds = rows, size_in_bytes
-        if self._writer is not None:
-            self._writer.bound(max_buffered_requests=rows, max_buffered_size_in_bytes=size_in_bytes)
 
     # ---- life ------------------------------------------------------------------------------------------------
 
@@ -198,21 +129,6 @@ class ClusterWriter:
     def _is_due(self) -> bool:
         return self._is_lost or self.is_leaving or self._is_ending or (bool(self._pending) and not self.is_paused)
 
-    async def _hand_over(self, writer: KafkaWriter) -> None:
-        before = writer.statistics().accepted
-        try:
-            with anyio.CancelScope() as self._handing:
-                if self.origins.is_full:
-                    await writer.flush()
-                    self.origins.forget()
-                handed = self._pending.hand()
-                for each in handed:
-                    self.origins.note(each)
-                await writer.write_records(Records.concat([each.records() for each in handed]))
-        finally:
-            self._pending.took(writer.statistics().accepted - before)
-            self._books.notify()
-
     def follow(self, cluster: Cluster, *, is_paused: bool) -> None:
         """What the metadata says of it now; no other brokers or properties than those that it is connected by."""
         self.cluster, self.is_paused = cluster, is_paused
@@ -248,11 +164,7 @@ class ClusterWriter:
         if not scope.cancelled_caught:
             return
         if self._context.transaction is not None:
-            raise FatalRequestError(
-                "it was removed from the metadata and has not stored what it was given within "
-                f"'removedClusterTimeout' = {within_s:g} s; its transaction cannot be prepared, and the batch is "
-                "written again. See whether its brokers are up, or raise the option"
-            )
+            raise not_prepared(within_s)
         logger.warning(
             "cluster %r was removed and has not answered within removedClusterTimeout = %g s; its rows go elsewhere, "
             "and some may be there twice",
@@ -266,15 +178,6 @@ class ClusterWriter:
         """Whether rows may go elsewhere: those of a transaction only as long as it has none."""
         is_free = self._context.transaction is None or not self._is_connected
         return is_free and (self.is_leaving or self.is_paused)
-
-    async def _withdraw(self, writer: KafkaWriter) -> None:
-        records = await writer.withdraw()
-        if records is not None:
-            self.returned.append(self.origins.routed(self.cluster.identifier, records, self._routed_at))
-
-    def _return_pending(self) -> None:
-        self.returned += self._pending.drain()
-        self._books.notify()
 
     def _fail(self, error: Exception) -> None:
         """The whole writer fails with what this cluster's has failed with, unless its rows can go elsewhere."""
@@ -312,12 +215,3 @@ class ClusterWriter:
             return await self._writer.prepare_commit(True)
         except DeliveryError as error:
             raise named(error, self.name) from error
-
-
-def named(error: Exception, cluster: str) -> Exception:
-    """The error of a cluster's writer, which says of which cluster it is."""
-    if not isinstance(error, DeliveryError) or f"cluster {cluster!r}" in str(error):
-        return error
-    told = type(error)(f"cluster {cluster!r}: {error}")
-    told.__cause__ = error
-    return told

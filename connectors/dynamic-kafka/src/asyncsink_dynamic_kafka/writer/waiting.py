@@ -33,14 +33,19 @@ class Waiting:
         self.size_in_bytes += routed.nbytes
 
     def hand(self) -> list[Routed]:
-        """The first rows, which nobody else gets until :meth:`took` is called: small runs together."""
+        """The first rows, which nobody else gets until :meth:`took` is called: small runs together.
+
+        Their sequences ascend: rows that have come from another cluster are handed over by themselves.
+        """
         handed: list[Routed] = []
-        size_in_bytes = 0
+        size_in_bytes, last = 0, -1
         for each in self._runs:
             size_in_bytes += each.nbytes
-            if handed and size_in_bytes > AT_ONCE:
+            sequence = each.block.records.sequence
+            if handed and (size_in_bytes > AT_ONCE or int(sequence[0]) < last):
                 break
             handed.append(each)
+            last = int(sequence[-1])
         self._handed = len(handed)
         return handed
 

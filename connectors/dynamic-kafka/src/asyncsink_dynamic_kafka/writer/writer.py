@@ -17,8 +17,6 @@ from asyncsink.context import InitContext, WriteContext
 from asyncsink.errors import WriterClosedError
 from asyncsink.sink import SinkWriter
 from asyncsink.writer import WriterStatistics
-from asyncsink_dynamic_kafka.converter import DynamicKafkaConverter
-from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
 from asyncsink_dynamic_kafka.transactions import DynamicKafkaTransaction
@@ -26,17 +24,15 @@ from asyncsink_dynamic_kafka.writer.counts import Counts
 from asyncsink_dynamic_kafka.writer.delivery import Delivery
 from asyncsink_dynamic_kafka.writer.intake import Intake, Part
 from asyncsink_dynamic_kafka.writer.settling import Settling
+from asyncsink_dynamic_kafka.writer.singles import Singles
 from asyncsink_dynamic_kafka.writer.streams import pieces
 from asyncsink_dynamic_kafka.writer.tail import Tail
 from asyncsink_kafka.writer.books import Books
-from asyncsink_kafka.writer.plain import plain_size
 
 if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 
 logger = logging.getLogger(__name__)
-
-_NO_CONTEXT: Final = WriteContext()
 
 PIECE_SHARE: Final = 16
 """A block is routed in pieces of this part of what the writer may hold, for each cluster to have room again."""
@@ -71,7 +67,6 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
             max_record_bytes=config.max_record_size_in_bytes,
             is_subscribed=lambda stream_id: stream_id in self._delivery.metadata.streams,
         )
-        self._ignores_context = isinstance(self._converter, DynamicKafkaConverter)
         self._statistics = WriterStatistics()
         self._thread: int | None = None
         self._entered = False
@@ -79,6 +74,7 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         self._books: Books
         self._counts: Counts
         self._settling: Settling
+        self._singles: Singles
         self._tail: Tail
 
     # ---- life ------------------------------------------------------------------------------------------------
@@ -96,6 +92,8 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         self._delivery = Delivery(self._sink, self._init, self._config)
         self._books, self._counts = self._delivery.books, self._delivery.counts
         self._tail, self._settling = self._delivery.tail, self._delivery.settling
+        most = self._config.max_record_size_in_bytes
+        self._singles = Singles(self._converter, self._intake, self._delivery, most)
         try:
             self._converter.open(self._init)
             await self._delivery.start(self._states)
@@ -164,50 +162,13 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         :raises RejectedEntryError: it can never be sent, and ``onRejected`` is ``fail``
         """
         self._check()
-        if not len(self._tail):
+        if self._tail.is_full:
+            await self._begin()  # a loop that only writes must leave others their turn
+        elif not len(self._tail):
             self.reconcile_state()
             await self._delivery.room()
-        try:
-            record = element if self._is_record(element) else self._converter.apply(element, self._context(context))
-        except Exception:
-            await self.write_many([element], context)  # which says what is wrong with it
-            return
-        size = self._plain_size(record)
-        if size is None:
+        if not self._singles.take(element, context):
             await self.write_many([element], context)
-            return
-        is_first = not len(self._tail)
-        self._tail.append(record, self._intake.offer(1, context), size)
-        self._books.accounting.accepted += 1
-        if is_first:
-            self._books.notify()
-        if self._tail.is_full:
-            await self._close_tail()
-
-    def _is_record(self, element: Any) -> bool:
-        """Whether the sink's own converter would return it as it is, should nothing else be wrong with it."""
-        return self._ignores_context and type(element) is KafkaStreamRecord
-
-    def _context(self, context: WriteContext | None) -> WriteContext:
-        """The context of the next element; the sink's own converter looks at none."""
-        if context is not None:
-            return context
-        return _NO_CONTEXT if self._ignores_context else WriteContext(sequence=self._intake.next)
-
-    def _plain_size(self, record: Any) -> int | None:
-        """The bytes of a record that can be routed and sent for sure; None for one that has to be looked at."""
-        if not isinstance(record, KafkaStreamRecord) or type(record.stream_id) is not str:
-            return None
-        if record.stream_id not in self._delivery.metadata.streams:
-            return None
-        return plain_size(record, self._config.max_record_size_in_bytes)
-
-    async def _close_tail(self) -> None:
-        """Route what was written one by one, and let others have their turn."""
-        self.reconcile_state()
-        self._delivery.place_tail()
-        await anyio.lowlevel.checkpoint()
-        self._books.check()
 
     async def write_many(self, elements: Sequence[Any], context: WriteContext | None = None) -> None:
         """Accept elements in order. Where it raises, what came before the element at fault has been accepted."""
