@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
+
+import anyio
 
 from asyncsink.transactions.committing import Lost
 from asyncsink_testing.conformance.check import ConformanceError, NotApplicableError
-from asyncsink_testing.conformance.delivery import shown
+from asyncsink_testing.conformance.delivery import Delivery, shown
 from asyncsink_testing.conformance.trial import Row, Trial
 
 T = TypeVar("T")
+
+_SHOWN_S: Final = 5.0
+_POLL_S: Final = 0.05
 
 
 async def done(what: str, call: Awaitable[T]) -> T:
@@ -53,13 +58,23 @@ async def none_visible(trial: Trial, rows: Sequence[Row], when: str, look: str) 
         trial.fail(f"{len(seen)} of {len(rows)} rows are visible {when}: {shown(sorted(seen))}. Look {look}")
 
 
+async def _shown(trial: Trial, rows: Sequence[Row]) -> Delivery:
+    """What stands there once all rows do, or in the end: a service that has taken a commit may still be showing it."""
+    wanted, delivery = {row["id"] for row in rows}, await trial.seen(rows)
+    with anyio.move_on_after(_SHOWN_S):
+        while not wanted.issubset(delivery.ids):
+            await anyio.sleep(_POLL_S)
+            delivery = await trial.seen(rows)
+    return delivery
+
+
 async def visible_once(trial: Trial, rows: Sequence[Row], when: str, look: str) -> None:
     """See that each row stands in the destination once, as it was written.
 
     :param when: the end of a sentence
     :param look: where to look if one does not
     """
-    delivery = await trial.seen(rows)
+    delivery = await _shown(trial, rows)
     counts = Counter(delivery.ids)
     lost = [row["id"] for row in rows if not counts[row["id"]]]
     if lost:
