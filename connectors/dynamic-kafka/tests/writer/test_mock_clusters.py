@@ -11,9 +11,7 @@ import anyio
 import pyarrow as pa
 import pytest
 
-from asyncsink import WriterInitContext
 from asyncsink.metrics import Metrics
-from asyncsink.spark.clients import WorkerClients
 from asyncsink_dynamic_kafka.metadata.file import FileMetadataService
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.serializer import KafkaStreamRecordSerializer
@@ -26,7 +24,7 @@ from .harness import expected
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[Mapping[str, MockCluster]]:
-    topics = dict.fromkeys(("moves", "stays", "stream1", "leased"), 2)
+    topics = dict.fromkeys(("moves", "stays", "stream1"), 2)
     with MockCluster(topics=topics) as first, MockCluster(topics=topics) as second:
         yield {"A": first, "B": second}
 
@@ -109,35 +107,6 @@ def test_each_cluster_tells_of_itself_and_the_writer_of_all(
     assert told["numBytesOut"] == told["cluster.A.numBytesOut"] + told["cluster.B.numBytesOut"] > 0
     assert told["numActiveClusters"] == 2
     assert told["metadataAgeSeconds"] >= 0
-
-
-def test_clients_and_discovery_are_kept_over_micro_batches(tmp_path: Path, clusters: Mapping[str, MockCluster]) -> None:
-    streams = Streams(tmp_path, "leased", clusters)
-    streams.are_in("A", "B")
-
-    connected = []
-
-    class Counting(WorkerClients):
-        def lease(self, fingerprint: str, connect: Any) -> Any:
-            def counted() -> Any:
-                connected.append(fingerprint.rpartition("/")[2])
-                return connect()
-
-            return super().lease(fingerprint, counted)
-
-    async def use() -> None:
-        async with anyio.create_task_group() as group:
-            clients = Counting(group)
-            for batch_id in range(3):
-                sink = streams.sink()
-                context = WriterInitContext(query_id="q", batch_id=batch_id, clients=clients)
-                async with sink.create_writer(context) as writer:
-                    await writer.write_batch(batch(expected(range(10 * batch_id, 10 * batch_id + 10))))
-            group.cancel_scope.cancel()
-
-    anyio.run(use)
-    assert sorted(connected) == ["A", "B", "metadata"]
-    assert sorted([*streams.read("A"), *streams.read("B")], key=lambda each: each or b"") == expected(range(30))
 
 
 class LongKafkaStreamRecordSerializer(KafkaStreamRecordSerializer[int]):
