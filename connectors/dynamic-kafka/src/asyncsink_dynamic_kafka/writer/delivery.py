@@ -41,7 +41,7 @@ class Delivery:
     def __init__(self, sink: DynamicKafkaSink, context: InitContext, config: AsyncSinkWriterConfig) -> None:
         self._sink, self._init, self._config = sink, context, config
         self.books = books = Books(loop_clock())
-        self.tail = Tail()
+        self.tail = Tail(config)
         self.rejections = Rejections(sink, config, context, books)
         self.clusters = Clusters(config)
         self.counts = Counts(books, self.clusters, self.tail)

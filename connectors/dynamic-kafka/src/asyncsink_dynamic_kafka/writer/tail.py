@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
 
@@ -15,14 +16,19 @@ MOST_RECORDS: Final = 2000
 MOST_BYTES: Final = 1024 * 1024
 """Bytes of records that are routed although they are fewer."""
 
+SHARE: Final = 16
+"""They are no more than this part of what the writer may hold."""
+
 
 class Tail:
-    """Records as objects, which become columns together.
+    """Records as objects, which become columns together; of what a writer may hold they are a small part at most.
 
     :ivar size_in_bytes: of them, about
     """
 
-    def __init__(self) -> None:
+    def __init__(self, config: AsyncSinkWriterConfig) -> None:
+        self._most = min(MOST_RECORDS, config.max_buffered_requests // SHARE)
+        self._most_bytes = min(MOST_BYTES, config.max_buffered_size_in_bytes // SHARE)
         self._records: list[KafkaStreamRecord] = []
         self._sequences: list[int] = []
         self.size_in_bytes = 0
@@ -32,7 +38,7 @@ class Tail:
 
     @property
     def is_full(self) -> bool:
-        return len(self._records) >= MOST_RECORDS or self.size_in_bytes >= MOST_BYTES
+        return bool(self._records) and (len(self._records) >= self._most or self.size_in_bytes >= self._most_bytes)
 
     def append(self, record: KafkaStreamRecord, sequence: int, size_in_bytes: int) -> None:
         """Take one record."""
