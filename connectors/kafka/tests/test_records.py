@@ -175,7 +175,11 @@ def test_runs_that_have_one_topic_for_each_row_are_put_together_with_their_topic
         [run.with_topics(["a", "b"], [0, 1, 0]), run.with_topics(["b"], [0, 0, 0]), run.with_topics(["c"], [0, 0, 0])]
     )
     assert [each.topic for each in rows(joined)] == ["a", "b", "a", "b", "b", "b", "c", "c", "c"]
-    assert joined.coded_topics.to_pylist() == joined.topic.to_pylist()
-    assert joined.coded_topics.dictionary.to_pylist() == ["a", "b", "c"]
-    mixed = Records.concat([run, run.with_topics(["b"], [0, 0, 0])])
-    assert mixed.coded_topics.to_pylist() == [None, None, None, "b", "b", "b"]
+    coded = joined.coded_topics
+    assert coded is not None
+    assert joined.topic is not None
+    assert coded.to_pylist() == joined.topic.to_pylist()
+    assert coded.dictionary.to_pylist() == ["a", "b", "c"]
+    mixed = Records.concat([run, run.with_topics(["b"], [0, 0, 0])]).coded_topics
+    assert mixed is not None
+    assert mixed.to_pylist() == [None, None, None, "b", "b", "b"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING
 
 from asyncsink_testing.kafka import KafkaBroker, MockCluster
 from asyncsink_testing.kafka.reading import TopicReader
+
+if TYPE_CHECKING:
+    # Conformance checks without Spark are collected from here as well.
+    from pyspark.sql import DataFrame, SparkSession
 
 DOOR = "asyncsink.dynamic_kafka"
 ROWS = 60

@@ -127,7 +127,7 @@ class Records:
             object.__setattr__(self, "_coded_topics", self.topic.dictionary_encode(null_encoding="encode"))
         return self._coded_topics
 
-    def with_topics(self, names: Sequence[str], indices: NDArray[np.integer[Any]]) -> Records:
+    def with_topics(self, names: Sequence[str], indices: Sequence[int] | NDArray[np.integer[Any]]) -> Records:
         """The same records, each with one of these topics, every one of which some record must have."""
         codes, distinct = pa.array(np.asarray(indices, np.int32)), pa.array(names, pa.string())
         records = replace(self, topic=pc.take(distinct, codes, memory_pool=POOL))
