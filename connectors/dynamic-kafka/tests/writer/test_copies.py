@@ -136,6 +136,15 @@ async def test_a_router_that_fails_fails_the_writer() -> None:
 
 
 @virtual
+async def test_a_router_that_fails_while_nobody_calls_is_told_at_the_end() -> None:
+    sink = sink_of(Service(orders={"A": ["orders"], "B": ["orders"]}), router=Pairs())
+    with pytest.raises(ConfigurationError, match="Pairs"):
+        async with sink.writer() as writer:
+            await writer.write(KafkaStreamRecord(STREAM, b"broken"))
+            await anyio.sleep(1)
+
+
+@virtual
 async def test_an_inactive_cluster_that_is_to_fail_the_writer_fails_it_for_good() -> None:
     service = Service(orders={"A": ["orders"], "B": ["orders"]})
     sink = sink_of(service, on_inactive_cluster="fail")

@@ -188,6 +188,8 @@ class Delivery:
                 continue
             await anyio.sleep(pause_s)
             try:
-                self.place_tail()
+                if len(self.tail):
+                    self._touched = self._placing.put(self.tail.take())
             except Exception as error:
+                # Nobody has called who could be told: the next call is, or the end of the writer.
                 self.books.fail(error)
