@@ -13,7 +13,7 @@ import trio.testing
 
 from asyncsink import InitContext, RequestEntries, RequestResult
 from asyncsink.context import WriterInitContext
-from asyncsink.spark.clients import CLOSE_TIMEOUT_S, MOST_CLIENTS, WorkerClients
+from asyncsink.spark.clients import CLOSE_TIMEOUT_S, WorkerClients
 from asyncsink_testing.destination import FakeDestination
 from asyncsink_testing.fake_sink import FakeSink
 
@@ -128,14 +128,38 @@ def test_the_least_recently_used_client_gives_way_to_the_fifth() -> None:
     run(main)
 
 
-def test_a_writer_has_as_many_clients_at_once_as_it_needs_and_those_too_many_go_with_it() -> None:
+async def use_at_once(clients: WorkerClients, names: str, destination: Destination) -> None:
+    async with AsyncExitStack() as stack:
+        for name in names:
+            await stack.enter_async_context(clients.lease(name, destination.client(name)))
+
+
+def test_a_writer_that_needs_many_clients_at_once_finds_them_again_in_the_next_micro_batch() -> None:
     async def main(clients: WorkerClients, destination: Destination) -> None:
-        async with AsyncExitStack() as stack:
-            for name in "abcdef":
-                await stack.enter_async_context(clients.lease(name, destination.client(name)))
-            assert destination.events == [f"+{name}" for name in "abcdef"]
+        for _ in range(3):
+            await use_at_once(clients, "abcdef", destination)
         await anyio.sleep(0.1)
-        assert len([each for each in destination.events if each[0] == "-"]) == 6 - MOST_CLIENTS
+        assert destination.events == [f"+{name}" for name in "abcdef"]
+
+    run(main)
+
+
+def test_what_one_of_many_clients_has_made_way_for_goes_at_the_end_of_the_micro_batch() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        await use_at_once(clients, "abcdef", destination)
+        await use_at_once(clients, "abdefg", destination)
+        await anyio.sleep(0.1)
+        assert destination.events == [*(f"+{name}" for name in "abcdefg"), "-c"]
+
+    run(main)
+
+
+def test_many_clients_that_no_writer_needs_any_more_are_closed() -> None:
+    async def main(clients: WorkerClients, destination: Destination) -> None:
+        await use_at_once(clients, "abcdef", destination)
+        await use(clients, "a", destination.client("a"))
+        await anyio.sleep(0.1)
+        assert [each for each in destination.events if each[0] == "-"] == ["-b", "-c"]
 
     run(main)
 

@@ -24,9 +24,9 @@ logger = logging.getLogger(__name__)
 class WorkerClients:
     """The :class:`~asyncsink.context.ClientCache` of one event loop.
 
-    Keeps at most `most` clients, the least recently used goes first; a writer that needs more of them at once has them,
-    and those too many go when they are given back. Each has one user at a time and is dropped after any error. Limiters
-    stay as long as the loop.
+    Keeps at most `most` clients, the least recently used goes first. A writer that needs more of them at once has them,
+    and so many are kept until a writer that needs fewer gives back its own: else each would have to connect anew in
+    every micro-batch. Each has one user at a time and is dropped after any error. Limiters stay as long as the loop.
 
     :param group: the task group in which the clients' keepers run; it outlives them
     """
@@ -36,6 +36,8 @@ class WorkerClients:
         self._most = most
         self._keepers: dict[str, _Keeper[Any]] = {}
         self._limiters: dict[str, LimiterCache] = {}
+        self._at_once = 0
+        """The most that were lent at one time since none was."""
         self._released = anyio.Event()
 
     def limiters(self, fingerprint: str) -> LimiterCache:
@@ -56,8 +58,7 @@ class WorkerClients:
             raise
         finally:
             keeper.lent = False
-            if len(self._keepers) > self._most:
-                self._drop_oldest_idle()
+            self._drop_too_many()
             self._released.set()
             self._released = anyio.Event()
 
@@ -68,20 +69,26 @@ class WorkerClients:
         if keeper is not None and keeper.lent:
             return None
         if keeper is None:
-            if len(self._keepers) >= self._most:
-                self._drop_oldest_idle()
             keeper = _Keeper(connect)
             self._group.start_soon(keeper.keep, name=f"asyncsink client {fingerprint}")
         keeper.lent = True
         # A dict keeps the order of insertion: the last lent stands last.
         self._keepers.pop(fingerprint, None)
         self._keepers[fingerprint] = keeper
+        self._at_once = max(self._at_once, self._lent)
         return keeper
 
-    def _drop_oldest_idle(self) -> None:
-        idle = next((fingerprint for fingerprint, keeper in self._keepers.items() if not keeper.lent), None)
-        if idle is not None:
-            self._drop(idle)
+    @property
+    def _lent(self) -> int:
+        return sum(keeper.lent for keeper in self._keepers.values())
+
+    def _drop_too_many(self) -> None:
+        # Not when another is lent: the oldest is then what the same writer asks for next, and so on for each of them.
+        idle = [fingerprint for fingerprint, keeper in self._keepers.items() if not keeper.lent]
+        for fingerprint in idle[: max(len(self._keepers) - max(self._most, self._at_once), 0)]:
+            self._drop(fingerprint)
+        if not self._lent:
+            self._at_once = 0
 
     def _drop(self, fingerprint: str) -> None:
         self._keepers.pop(fingerprint).leave()
