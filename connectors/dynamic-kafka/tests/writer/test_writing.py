@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 import pyarrow as pa
 import pytest
 
@@ -67,6 +68,26 @@ async def test_a_stream_that_is_not_subscribed_is_rejected_for_its_rows_alone() 
     assert [each.code for each in store.letters] == ["STREAM_NOT_SUBSCRIBED"]
     told = writer.statistics()
     assert (told.accepted, told.acknowledged, told.dead_lettered) == (3, 2, 1)
+
+
+@virtual
+async def test_streams_of_a_pattern_join_and_leave_while_rows_are_written() -> None:
+    service = Service(**{"orders-a": {"A": ["orders"]}, "orders-b": {"B": ["orders"]}})
+    store, pattern = DeadLetterMemory(), "orders-.*"
+    sink = world(service, stream_pattern=pattern, stream_metadata_discovery_interval_s=1.0, **lettered(store))
+    async with sink.writer() as writer:
+        await writer.write_many([*records([0], "orders-a"), *records([1], "orders-b"), *records([2], "orders-c")])
+        service.streams["orders-c"] = {"C": ["orders"]}
+        service.streams["visits"] = {"C": ["visits"]}
+        await anyio.sleep(1.5)
+        await writer.write_many([*records([3], "orders-c"), *records([4], "visits")])
+        del service.streams["orders-b"]
+        await anyio.sleep(1.5)
+        await writer.write_many([*records([5], "orders-a"), *records([6], "orders-b")])
+    assert [sink[each].values for each in "ABC"] == [expected([0, 5]), expected([1]), expected([3])]
+    assert [(each.code, each.route) for each in store.letters] == [
+        ("STREAM_NOT_SUBSCRIBED", stream_id) for stream_id in ("orders-c", "visits", "orders-b")
+    ]
 
 
 @virtual
