@@ -127,6 +127,18 @@ def test_topics_are_coded_once_and_anew_for_other_rows() -> None:
     assert Records.of([KafkaRecord()]).coded_topics is None
 
 
+def test_where_there_is_one_topic_a_slice_shares_its_code() -> None:
+    records = Records.of([KafkaRecord(topic="a")] * 4)
+    coded = records.coded_topics
+    assert coded is not None
+    part = records.slice(1, 4).slice(1, 3)
+    for found, rows_of_it in ((part, 2), (Records.concat([part, records]), 6), (records.slice(2, 2), 0)):
+        assert found.coded_topics is not None
+        assert found.coded_topics.to_pylist() == ["a"] * rows_of_it
+    assert part.coded_topics is not None
+    assert part.coded_topics.indices.buffers()[1].address == coded.indices.buffers()[1].address
+
+
 def test_nbytes_counts_the_rows_of_a_slice_only() -> None:
     records = Records.of([KafkaRecord(value=b"a" * 1000, key=b"k" * 500)] * 10)
     assert 15_000 < records.nbytes < 15_500

@@ -144,7 +144,12 @@ class Records:
     def slice(self, start: int, stop: int) -> Records:
         """The records from `start` up to `stop`; they share memory with these."""
         columns = {name: column.slice(start, stop - start) for name, column in self._columns().items()}
-        return replace(self, sequence=self.sequence[start:stop], **columns)
+        records = replace(self, sequence=self.sequence[start:stop], **columns)
+        coded = self._coded_topics
+        if coded is not None and len(coded.dictionary) == 1 and len(records):
+            # Of several topics a slice may lack some. To find the only one again costs half as much as hashing keys.
+            object.__setattr__(records, "_coded_topics", coded.slice(start, stop - start))
+        return records
 
     def record(self, index: int) -> KafkaRecord:
         """One of them, as a program would write it."""
