@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from asyncsink import ConfigurationError
 from asyncsink_dynamic_kafka import ClusterTopic, KafkaClusterIdentifier, KafkaStreamRecord
-from asyncsink_dynamic_kafka.routing.blocks import StreamBlock, route_rows
+from asyncsink_dynamic_kafka.routing.blocks import Rows, StreamBlock, route_rows
+from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots
 from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.round_robin import RoundRobinReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.sticky import StickyReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.weighted import WeightedReconcilableStreamRouter
+from asyncsink_kafka.records import Records
 
 from .streams import STREAMS, counts, maps, records, route_bulk, route_loop, runs, target, targets
 
@@ -201,6 +203,20 @@ def test_a_stream_without_cluster_topics_is_told(make: Callable[[], Reconcilable
         for route in (route_bulk, route_loop):
             with pytest.raises(LookupError, match=f"stream '{stream_id}' has no cluster topic"):
                 route(router, run)
+
+
+def test_where_there_is_one_cluster_topic_no_record_is_looked_at() -> None:
+    class Choosing(BuiltInRouter):
+        def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
+            raise AssertionError(f"{stream_id} has been looked at")
+
+    router = reconciled(
+        Choosing(), {"orders": frozenset({target("A")}), "clicks": frozenset({target("A"), target("B")})}
+    )
+    run = [KafkaStreamRecord("orders", b"x", b"k")] * 3
+    assert route_bulk(router, run) == route_loop(router, run) == [(target("A"), row) for row in range(3)]
+    with pytest.raises(AssertionError, match="clicks"):
+        route_bulk(router, [KafkaStreamRecord("clicks", b"x", b"k")])
 
 
 @each_router

@@ -26,7 +26,7 @@ class BuiltInRouter(ReconcilableStreamRouter):
 
     @abstractmethod
     def slots(self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows) -> Slots:
-        """Of each of these rows, which are of one stream, the place of its cluster topic among `targets`."""
+        """Of each of these rows of one stream the place of its cluster topic among `targets`, which are two or more."""
 
     def reconcile(self, stream_metadata_map: StreamMetadataMap) -> None:
         self._targets = {stream_id: tuple(sorted(found)) for stream_id, found in stream_metadata_map.items() if found}
@@ -44,7 +44,8 @@ class BuiltInRouter(ReconcilableStreamRouter):
     def route(self, record: KafkaStreamRecord) -> ClusterTopic:
         targets = self.targets(record.stream_id)
         records = Records.of([record.kafka_record()])
-        return targets[int(self.slots(record.stream_id, targets, records, np.zeros(1, np.int64))[0])]
+        ((target, _),) = self._shared_out(record.stream_id, targets, records, np.zeros(1, np.int64))
+        return target
 
     def route_block(self, block: StreamBlock) -> RoutedRows:
         """Where the records of a block go, a few array operations for each stream.
@@ -54,10 +55,16 @@ class BuiltInRouter(ReconcilableStreamRouter):
         streams = [(stream_id, self.targets(stream_id), rows) for stream_id, rows in block.rows_by_stream()]
         parts: list[tuple[ClusterTopic, Rows]] = []
         for stream_id, targets, rows in streams:
-            slots = self.slots(stream_id, targets, block.records, rows)
-            narrow = slots.astype(np.min_scalar_type(len(targets)))
-            parts += [(targets[slot], rows[places]) for slot, places in grouped(narrow, len(targets))]
+            parts += self._shared_out(stream_id, targets, block.records, rows)
         return merged(parts)
+
+    def _shared_out(
+        self, stream_id: str, targets: Sequence[ClusterTopic], records: Records, rows: Rows
+    ) -> list[tuple[ClusterTopic, Rows]]:
+        if len(targets) == 1:
+            return [(targets[0], rows)]  # without a look at them: to hash all keys takes a tenth of a writer's time
+        slots = self.slots(stream_id, targets, records, rows).astype(np.min_scalar_type(len(targets)))
+        return [(targets[slot], rows[places]) for slot, places in grouped(slots, len(targets))]
 
 
 def merged(parts: Iterable[tuple[ClusterTopic, Rows]]) -> RoutedRows:
