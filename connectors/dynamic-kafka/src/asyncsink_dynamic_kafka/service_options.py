@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import Alias, ConnectorOptions, did_you_mean, folded, option
+from asyncsink_dynamic_kafka.metadata.addresses import checked_token, checked_url
 
 if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.subscribers import KafkaStreamSubscriber
@@ -124,6 +125,8 @@ class ServiceOptions(ConnectorOptions):
         needed = _NEEDED.get(service or "")
         if needed is not None and not getattr(self, needed):
             raise ConfigurationError(f"option {_NAMES[needed]!r} is missing: 'metadataService' = {service!r} needs it")
+        if service == "http":
+            self._check_http()
         if self.metadata_service_properties and service in (None, *SERVICES):
             raise ConfigurationError(
                 "options 'metadataService.properties.*' are for a service of your own, and 'metadataService' = "
@@ -133,6 +136,16 @@ class ServiceOptions(ConnectorOptions):
             raise ConfigurationError(
                 f"option 'metadataService.timeout' = {self.metadata_service_timeout_s} must be larger than 0; give for "
                 "example metadataService.timeout=30s"
+            )
+
+    def _check_http(self) -> None:
+        checked_url("option 'metadataService.url'", self.metadata_service_url or "")
+        if self.metadata_service_token is None:
+            return
+        checked_token("option 'metadataService.token'", self.metadata_service_token)
+        if self.metadata_service_token_file is not None:
+            raise ConfigurationError(
+                "options 'metadataService.token' and 'metadataService.tokenFile' are both given; leave one of them out"
             )
 
     @property

@@ -250,12 +250,18 @@ async def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     [
         (lambda: HttpMetadataService("ftp://host/m"), "'ftp://host/m' must be http:// or https://"),
         (lambda: HttpMetadataService("host/m"), "must be http"),
-        (lambda: HttpMetadataService("https://[::1"), "cannot be read: Invalid IPv6 URL"),
+        (lambda: HttpMetadataService("https://[::1"), "'url' cannot be read: its host, or the port after it"),
+        (lambda: HttpMetadataService("https://host/m\n"), "'url' has a blank or a line break"),
+        (lambda: HttpMetadataService("https://host:99999/m"), "'url' cannot be read: its host, or the port after it"),
+        (
+            lambda: HttpMetadataService(f"https://me:{SECRET}/more@host/m"),
+            "'url' cannot be read: its host, or the port after it",
+        ),
         (
             lambda: HttpMetadataService(f"https://me:{SECRET}@host/m?key={SECRET}"),
             "'https://host/m' must be .* no user",
         ),
-        (lambda: HttpMetadataService("https://host", bearer_token=f"{SECRET}\n"), "bearer token is no bearer token"),
+        (lambda: HttpMetadataService("https://host", bearer_token=f"{SECRET}\n"), "'bearer_token' is no bearer token"),
         (lambda: HttpMetadataService("https://host", bearer_token="a", bearer_token_file="b"), "leave one of them out"),
     ],
 )

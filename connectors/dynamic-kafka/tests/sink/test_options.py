@@ -10,6 +10,8 @@ from asyncsink_dynamic_kafka.metadata.subscribers import KafkaStreamSetSubscribe
 
 from .options import FILE, options_of
 
+HTTP = {"metadataService": "http", "metadataService.path": None, "metadataService.url": "https://host/streams"}
+
 
 def test_flinks_names_are_read() -> None:
     flink = {
@@ -67,6 +69,14 @@ def test_streams_are_subscribed_to_by_ids_or_by_a_pattern() -> None:
         ({"metadataService": "http"}, "'metadataService.path' is for 'metadataService' = 'file', and it is 'http'"),
         ({"metadataService": "http", "metadataService.path": None}, "'metadataService.url' is missing"),
         ({"metadataService.path": None}, "'metadataService.path' is missing"),
+        ({**HTTP, "metadataService.url": "ftp://host/m"}, "'metadataService.url' = 'ftp://host/m' must be http:// or"),
+        ({**HTTP, "metadataService.url": "https://me:s3cret/x@host"}, "'metadataService.url' cannot be read: its host"),
+        ({**HTTP, "metadataService.token": "s3cret "}, "'metadataService.token' is no bearer token: that is letters"),
+        ({**HTTP, "metadataService.token": ""}, "'metadataService.token' is no bearer token: that is letters"),
+        (
+            {**HTTP, "metadataService.token": "s3cret", "metadataService.tokenFile": "/run/token"},
+            "'metadataService.token' and 'metadataService.tokenFile' are both given; leave one",
+        ),
         ({"metadataService.token": "s3cret"}, "'metadataService.token' is for 'metadataService' = 'http'"),
         ({"metadataService.properties.url": "s3cret"}, "are for a service of your own.*'file'"),
         ({"metadataService.timeout": "0"}, "'metadataService.timeout' = 0.0 must be larger than 0"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import ssl
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 
 from asyncsink.errors import ConfigurationError
+from asyncsink_dynamic_kafka.metadata.addresses import checked_token, checked_url
 from asyncsink_dynamic_kafka.metadata.documents import DocumentMetadataService
 from asyncsink_dynamic_kafka.metadata.errors import MetadataError, MetadataUnavailableError
 from asyncsink_dynamic_kafka.metadata.layout import MetadataDocument, read_layout
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _MAX_ANSWER_BYTES: Final = 16 << 20
 _MOST_REDIRECTS: Final = 5
-# RFC 6750, 2.1. Anything else httpx would refuse, and quote.
-_TOKEN: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 logger = logging.getLogger(__name__)
@@ -54,10 +52,12 @@ class HttpMetadataService(DocumentMetadataService):
         timeout_s: float = 10.0,
     ) -> None:
         super().__init__()
-        self.url = _checked(url)
+        self.url = checked_url("argument 'url'", url)
         if bearer_token is not None and bearer_token_file is not None:
-            raise ConfigurationError("a bearer token is given, and a file that holds one; leave one of them out")
-        self._bearer_token = None if bearer_token is None else _checked_token("the bearer token", bearer_token)
+            raise ConfigurationError(
+                "arguments 'bearer_token' and 'bearer_token_file' are both given; leave one of them out"
+            )
+        self._bearer_token = None if bearer_token is None else checked_token("argument 'bearer_token'", bearer_token)
         self._bearer_token_file, self._ca_file, self._timeout_s = bearer_token_file, ca_file, timeout_s
         self._client: httpx.AsyncClient | None = None
         self._etag: str | None = None
@@ -154,7 +154,7 @@ class HttpMetadataService(DocumentMetadataService):
             return self._bearer_token
         try:
             text = await anyio.to_thread.run_sync(Path(path).read_text, abandon_on_cancel=True)
-            return _checked_token("what it holds", text.strip())
+            return checked_token("what it holds", text.strip())
         except (OSError, UnicodeDecodeError, ConfigurationError) as error:
             # It may be there in a moment: whoever renews it may be at work.
             said = error if isinstance(error, ConfigurationError) else type(error).__name__
@@ -201,25 +201,3 @@ def _said(error: BaseException) -> str:
     while not str(cause) and (deeper := cause.__cause__ or cause.__context__) is not None:
         cause = deeper
     return f"{name}: {cause}" if str(cause) else name
-
-
-def _checked(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise ConfigurationError(f"the URL of the metadata service cannot be read: {error}") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        raise ConfigurationError(
-            f"the URL of the metadata service {shown!r} must be http:// or https://, a host, and no user before it; "
-            "give credentials as a bearer token"
-        )
-    return url
-
-
-def _checked_token(what: str, token: str) -> str:
-    if not _TOKEN.fullmatch(token):
-        raise ConfigurationError(
-            f"{what} is no bearer token: that is letters, digits and - . _ ~ + /, and = at its end"
-        )
-    return token
