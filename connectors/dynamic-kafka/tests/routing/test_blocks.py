@@ -10,7 +10,7 @@ import pytest
 
 from asyncsink import ConfigurationError
 from asyncsink_dynamic_kafka import ClusterTopic, KafkaStreamRecord
-from asyncsink_dynamic_kafka.routing.blocks import NO_STREAM, StreamBlock, route_rows
+from asyncsink_dynamic_kafka.routing.blocks import NO_STREAM, RoutedRows, StreamBlock, route_rows
 from asyncsink_dynamic_kafka.routing.making import make_router
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter, StreamMetadataMap
 
@@ -98,6 +98,28 @@ def test_what_is_wrong_with_a_router_of_ones_own_is_told() -> None:
         route_rows(Wrong(ZeroDivisionError("by what")), block(b"a"))
     with pytest.raises(LookupError, match="nowhere"):
         route_rows(Wrong(LookupError("nowhere")), block(b"a"))
+
+
+class Forgetful(ByFirstByte):
+    """Chooses nothing for the record b."""
+
+    def route_all(self, record: KafkaStreamRecord) -> Sequence[ClusterTopic]:
+        return () if record.value == b"b" else (self.route(record),)
+
+
+class ForgetfulOfBlocks(ByFirstByte):
+    """Chooses twice for one record of a block, and nothing for another."""
+
+    def route_block(self, block: StreamBlock) -> RoutedRows:
+        return [(target("A"), np.maximum(np.arange(len(block), dtype=np.int64), 1))]
+
+
+@pytest.mark.parametrize("router", [Forgetful(), ForgetfulOfBlocks()])
+def test_a_router_of_ones_own_that_chooses_nothing_for_a_record_is_told_so(router: ReconcilableStreamRouter) -> None:
+    router.reconcile({"orders": frozenset({target("A"), target("B")})})
+    told = r"Forgetful.* chose no cluster topic for a record of stream 'orders'"
+    with pytest.raises(ConfigurationError, match=told):
+        route_rows(router, StreamBlock.of([KafkaStreamRecord("orders", each) for each in (b"a", b"b", b"c")]))
 
 
 @pytest.mark.parametrize(

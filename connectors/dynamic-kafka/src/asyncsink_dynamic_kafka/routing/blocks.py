@@ -88,10 +88,26 @@ def route_rows(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRo
     """Where the records of a block go: by the router's ``route_block`` where it has one, else one after the other.
 
     :raises LookupError: a stream has no cluster topic
-    :raises ConfigurationError: a router of the user's own failed, or returned what is no cluster topic
+    :raises ConfigurationError: a router of the user's own failed, returned what is no cluster topic, or left a record
+        out
     """
     route_block: Callable[[StreamBlock], RoutedRows] | None = getattr(router, "route_block", None)
-    return _one_by_one(router, block, router.route_all) if route_block is None else route_block(block)
+    found = _one_by_one(router, block, router.route_all) if route_block is None else route_block(block)
+    _check_complete(router, block, found)
+    return found
+
+
+def _check_complete(router: ReconcilableStreamRouter, block: StreamBlock, found: RoutedRows) -> None:
+    """Refuse a router that chooses nothing for a record: it would count as stored, and be nowhere."""
+    left_out = block.stream_of != NO_STREAM
+    for _, rows in found:
+        left_out[rows] = False
+    if left_out.any():
+        stream_id = block.streams[int(block.stream_of[left_out.argmax()])]
+        raise ConfigurationError(
+            f"router {_name(router)!r} chose no cluster topic for a record of stream {stream_id!r}; choose at least "
+            "one for every record, and filter out before what is not to be written"
+        )
 
 
 def route_once(router: ReconcilableStreamRouter, block: StreamBlock) -> RoutedRows:
@@ -113,7 +129,7 @@ def _one_by_one(router: ReconcilableStreamRouter, block: StreamBlock, route: Rou
 
 
 def _routed(router: ReconcilableStreamRouter, record: KafkaStreamRecord, route: Route) -> Sequence[ClusterTopic]:
-    name = f"{type(router).__module__}:{type(router).__qualname__}"
+    name = _name(router)
     try:
         targets = [*route(record)]
     except LookupError:
@@ -130,3 +146,7 @@ def _routed(router: ReconcilableStreamRouter, record: KafkaStreamRecord, route: 
                 "the ClusterTopics that reconcile was given"
             )
     return targets
+
+
+def _name(router: ReconcilableStreamRouter) -> str:
+    return f"{type(router).__module__}:{type(router).__qualname__}"
