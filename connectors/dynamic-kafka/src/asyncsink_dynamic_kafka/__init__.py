@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.metadata.streams import ClusterMetadata, KafkaStream
     from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
     from asyncsink_dynamic_kafka.record import KafkaStreamRecord
-    from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
+    from asyncsink_dynamic_kafka.routing.mirror import MirrorStreamRouter
     from asyncsink_dynamic_kafka.routing.round_robin import RoundRobinReconcilableStreamRouter
     from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
     from asyncsink_dynamic_kafka.routing.sticky import StickyReconcilableStreamRouter
@@ -39,7 +39,7 @@ __all__ = [
     "KafkaStreamRecordSerializer",
     "MetadataError",
     "MetadataUnavailableError",
-    "MirrorReconcilableStreamRouter",
+    "MirrorStreamRouter",
     "ReconcilableStreamRouter",
     "RoundRobinReconcilableStreamRouter",
     "SingleClusterTopicMetadataService",
@@ -61,7 +61,7 @@ _MODULES = {
     "KafkaStreamRecordSerializer": "serializer",
     "MetadataError": "metadata.errors",
     "MetadataUnavailableError": "metadata.errors",
-    "MirrorReconcilableStreamRouter": "routing.mirror",
+    "MirrorStreamRouter": "routing.mirror",
     "ReconcilableStreamRouter": "routing.router",
     "RoundRobinReconcilableStreamRouter": "routing.round_robin",
     "SingleClusterTopicMetadataService": "metadata.single_cluster",

@@ -18,7 +18,7 @@ from asyncsink import ConfigurationError
 from asyncsink_dynamic_kafka import ClusterTopic, KafkaClusterIdentifier, KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import Rows, StreamBlock, route_rows
 from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots
-from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
+from asyncsink_dynamic_kafka.routing.mirror import MirrorStreamRouter
 from asyncsink_dynamic_kafka.routing.round_robin import RoundRobinReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.sticky import StickyReconcilableStreamRouter
@@ -32,7 +32,7 @@ ROUTERS: Mapping[str, Callable[[], ReconcilableStreamRouter]] = {
     "round-robin": lambda: RoundRobinReconcilableStreamRouter(Random(1)),
     "sticky": lambda: StickyReconcilableStreamRouter(Random(1)),
     "weighted": lambda: WeightedReconcilableStreamRouter(WEIGHTS, Random(1)),
-    "mirror": MirrorReconcilableStreamRouter,
+    "mirror": MirrorStreamRouter,
 }
 
 StreamMap = dict[str, frozenset[ClusterTopic]]

@@ -23,7 +23,7 @@ from asyncsink_dynamic_kafka import (
     MetadataError,
 )
 from asyncsink_dynamic_kafka.converter import DynamicKafkaConverter, SerializingConverter
-from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
+from asyncsink_dynamic_kafka.routing.mirror import MirrorStreamRouter
 from asyncsink_dynamic_kafka.routing.round_robin import RoundRobinReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.sticky import StickyReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.weighted import WeightedReconcilableStreamRouter
@@ -107,9 +107,9 @@ def test_a_builder_tells_what_is_wrong() -> None:
 
 
 def test_a_program_gives_objects_or_names() -> None:
-    sink = DynamicKafkaSink(stream_ids={"b", "a"}, metadata_service=Registry(), router=MirrorReconcilableStreamRouter())
+    sink = DynamicKafkaSink(stream_ids={"b", "a"}, metadata_service=Registry(), router=MirrorStreamRouter())
     assert sink.options.streams == ("a", "b")
-    assert isinstance(sink.make_router(), MirrorReconcilableStreamRouter)
+    assert isinstance(sink.make_router(), MirrorStreamRouter)
     named = DynamicKafkaSink(
         stream_ids="a", metadata_service="file", metadata_service_path="/shared/streams.yaml", router="sticky"
     )
@@ -143,7 +143,7 @@ def test_two_services_or_two_routers_are_one_too_many() -> None:
     with pytest.raises(ConfigurationError, match="'metadataService' = 'file' is given, and an object"):
         DynamicKafkaSink(options, metadata_service=Registry())
     with pytest.raises(ConfigurationError, match="'router' = 'sticky' is given, and an object"):
-        DynamicKafkaSink(options, router=MirrorReconcilableStreamRouter())
+        DynamicKafkaSink(options, router=MirrorStreamRouter())
 
 
 def test_each_writer_has_a_router_of_its_own() -> None:

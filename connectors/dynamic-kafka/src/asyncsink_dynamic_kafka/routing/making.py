@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.plugins import load_given
-from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
+from asyncsink_dynamic_kafka.routing.mirror import MirrorStreamRouter
 from asyncsink_dynamic_kafka.routing.names import checked_router
 from asyncsink_dynamic_kafka.routing.round_robin import RoundRobinReconcilableStreamRouter
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
@@ -18,7 +18,7 @@ _STANDARD: Final[Mapping[str, Callable[[Mapping[str, int]], ReconcilableStreamRo
     "round-robin": lambda _: RoundRobinReconcilableStreamRouter(),
     "sticky": lambda _: StickyReconcilableStreamRouter(),
     "weighted": WeightedReconcilableStreamRouter,
-    "mirror": lambda _: MirrorReconcilableStreamRouter(),
+    "mirror": lambda _: MirrorStreamRouter(),
 }
 
 

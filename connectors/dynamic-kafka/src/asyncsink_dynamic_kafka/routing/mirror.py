@@ -13,7 +13,7 @@ from asyncsink_dynamic_kafka.routing.built_in import BuiltInRouter, Slots, merge
 from asyncsink_kafka.records import Records
 
 
-class MirrorReconcilableStreamRouter(BuiltInRouter):
+class MirrorStreamRouter(BuiltInRouter):
     """Writes a copy of each record to all cluster topics of its stream, such as before a migration is cut over.
 
     A cluster that is inactive has no copy of what is written meanwhile, unless ``onInactiveCluster`` is ``wait``.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from asyncsink.errors import ConfigurationError
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.routing.blocks import Rows, StreamBlock, route_once, route_rows
-from asyncsink_dynamic_kafka.routing.mirror import MirrorReconcilableStreamRouter
+from asyncsink_dynamic_kafka.routing.mirror import MirrorStreamRouter
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter
 from asyncsink_dynamic_kafka.writer.cluster_writer import ClusterWriter
 from asyncsink_dynamic_kafka.writer.clusters import Clusters
@@ -85,7 +85,7 @@ class Placing:
                 self._writer_of(now).put(replace(part, cluster=now.kafka_cluster_identifier))
             elif not self._clusters.extra:
                 self.put(part.block)
-            elif not isinstance(self._router, MirrorReconcilableStreamRouter):
+            elif not isinstance(self._router, MirrorStreamRouter):
                 self._put_one(part.block)
             elif departure.leaves_no_other(stream_id, target, part.routed_at):
                 self.put(part.block)
