@@ -7,14 +7,12 @@ from typing import Any
 from unittest import mock
 
 import anyio
-import numpy as np
 import pytest
 
 from asyncsink.errors import ConfigurationError, FatalRequestError, WriterFailedError
 from asyncsink.transactions import Transaction
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
-from asyncsink_dynamic_kafka.routing.blocks import RoutedRows, StreamBlock
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter, StreamMetadataMap
 from asyncsink_dynamic_kafka.writer import origins
 
@@ -148,33 +146,6 @@ async def test_a_router_that_fails_while_nobody_calls_is_told_at_the_end() -> No
 
     with pytest.raises(ConfigurationError, match="Pairs"):
         await use()
-
-
-class Forgetful(Pairs):
-    """Chooses nothing for one record."""
-
-    def route_all(self, record: KafkaStreamRecord) -> Sequence[ClusterTopic]:
-        return [] if record.value == b"000001" else super().route_all(record)
-
-
-class ForgetfulOfBlocks(Pairs):
-    """Chooses twice for one record, and nothing for another."""
-
-    def route_block(self, block: StreamBlock) -> RoutedRows:
-        rows = np.arange(len(block), dtype=np.int64)
-        return [(self.targets[0], np.maximum(rows, 1))]
-
-
-@pytest.mark.parametrize("router", [Forgetful(), ForgetfulOfBlocks()])
-def test_a_router_that_leaves_a_record_out_fails_the_writer(router: ReconcilableStreamRouter) -> None:
-    sink = sink_of(Service(orders={"A": ["orders"], "B": ["orders"]}), router=router)
-
-    async def use() -> None:
-        async with sink.writer() as writer:
-            await writer.write_many(records(range(3)))
-
-    with pytest.raises(ConfigurationError, match=r"Forgetful.* chose no cluster topic for a record of stream 'orders'"):
-        anyio.run(use)
 
 
 @virtual
