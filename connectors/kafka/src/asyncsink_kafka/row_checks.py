@@ -35,7 +35,7 @@ _SHOWN: Final = 100
 
 def check_rows(
     records: Records,
-    sizes: NDArray[np.int64],
+    sizes: NDArray[np.int64] | None,
     *,
     default_topic: str | None,
     allowed: Callable[[str], bool] | None,
@@ -43,7 +43,7 @@ def check_rows(
 ) -> list[RefusedRow]:
     """The rows that neither broker nor client would take, each with the first thing that is wrong; in order.
 
-    :param sizes: bytes of each record, as ``max_record_bytes`` counts them
+    :param sizes: bytes of each record, as ``max_record_bytes`` counts them; None where none has more
     :param default_topic: the topic of rows that name none
     :param allowed: whether rows may go to a topic; None allows all
     """
@@ -126,8 +126,8 @@ def _headers(records: Records) -> Iterator[RefusedRow]:
         )
 
 
-def _sizes(sizes: NDArray[np.int64], limit: int) -> Iterator[RefusedRow]:
-    if not len(sizes) or sizes.max() <= limit:
+def _sizes(sizes: NDArray[np.int64] | None, limit: int) -> Iterator[RefusedRow]:
+    if sizes is None or not len(sizes) or sizes.max() <= limit:
         return
     for row in np.flatnonzero(sizes > limit).tolist():
         yield RefusedRow(

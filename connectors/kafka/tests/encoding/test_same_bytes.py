@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from asyncsink_kafka.encoding import encode, sizes_of
+from asyncsink_kafka.encoding import encode, sizes_beyond, sizes_of
 from asyncsink_kafka.encoding.codecs import codec
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
@@ -63,6 +63,21 @@ def test_each_slot_is_what_aiokafka_builds_of_its_rows(rows: list[tuple[int, Kaf
 def test_the_size_of_a_record_is_that_of_the_batch_of_it_alone(rows: list[KafkaRecord]) -> None:
     alone = [aiokafka_batches([record]) for record in rows]
     assert sizes_of(Records.of(rows)).tolist() == [len(batch) for (batch,) in alone]
+
+
+@drawn
+@given(st.lists(records, max_size=20), st.integers(60, 400))
+def test_sizes_are_left_out_only_where_none_is_beyond_the_limit(rows: list[KafkaRecord], limit: int) -> None:
+    columns = Records.of(rows)
+    sizes, found = sizes_of(columns), sizes_beyond(columns, limit)
+    assert (sizes <= limit).all() if found is None else found.tolist() == sizes.tolist()
+
+
+def test_sizes_of_short_records_are_left_out() -> None:
+    columns = Records.of([KafkaRecord(value=b"v" * 40, key=b"k" * 60), KafkaRecord()])
+    assert sizes_beyond(columns, 200) is None
+    assert sizes_beyond(columns, 199) is not None
+    assert sizes_beyond(Records.of([KafkaRecord(headers=(("name", b"x" * 200),))]), 200) is not None
 
 
 def test_offset_deltas_of_each_width_are_what_aiokafka_writes() -> None:

@@ -15,7 +15,7 @@ from asyncsink.writer.intake import at
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import NO_STREAM, StreamBlock
 from asyncsink_dynamic_kafka.writer.streams import NOT_SUBSCRIBED
-from asyncsink_kafka.encoding import sizes_of
+from asyncsink_kafka.encoding import sizes_beyond
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.row_checks import check_rows
 from asyncsink_kafka.writer.rejections import Refused
@@ -128,7 +128,7 @@ class Intake:
         wrong = {row: (code, message) for row, code, message in self._unsubscribed(block)}
         for row, code, message in check_rows(
             block.records,
-            sizes_of(block.records),
+            sizes_beyond(block.records, self._most),
             default_topic=_ROUTED,
             allowed=None,
             max_record_bytes=self._most,

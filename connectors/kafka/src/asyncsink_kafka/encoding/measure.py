@@ -30,6 +30,9 @@ Rows = slice | Int64s
 HEADER_BYTES = 61
 """The bytes of a record batch before its records."""
 
+RECORD_OVERHEAD = 100
+"""Bytes; a record without headers takes no more beside its key and value, in memory and in a batch by itself."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
@@ -108,6 +111,18 @@ def sizes_of(records: Records) -> Int64s:
     return with_length(measure(records, keyless=True).least + 2) + HEADER_BYTES
 
 
+def sizes_beyond(records: Records, limit: int) -> Int64s | None:
+    """:func:`sizes_of`; None where the longest key and value tell that no record takes more than `limit`.
+
+    To tell takes a fifth of the time, and of most runs that is all.
+    """
+    if records.headers is None:
+        longest = _longest(records.value) + (0 if records.key is None else _longest(records.key))
+        if longest + RECORD_OVERHEAD <= limit:
+            return None
+    return sizes_of(records)
+
+
 def joined(*columns: pa.Array) -> pa.Array:
     """Row by row the bytes of all the columns, none of which has nulls; large_binary."""
     return pc.binary_join_element_wise(*columns, _NOTHING, memory_pool=POOL)
@@ -144,6 +159,12 @@ def _bare(array: pa.Array, *, nulls: bool) -> Column:
     offsets = offsets_of(array)
     data = array.buffers()[2] or pa.py_buffer(b"")
     return Column(binary_array(offsets, data), offsets[1:] - offsets[:-1], nulls)
+
+
+def _longest(array: pa.Array) -> int:
+    """Of a null it may be what lies below it."""
+    offsets = offsets_of(array)
+    return int((offsets[1:] - offsets[:-1]).max(initial=0))
 
 
 def _lengths(data: pa.Array) -> Int64s:

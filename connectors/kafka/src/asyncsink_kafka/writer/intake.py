@@ -12,7 +12,7 @@ from asyncsink.context import WriteContext
 from asyncsink.converter import ElementConverter
 from asyncsink.writer.intake import at
 from asyncsink_kafka.converter import KafkaConverter
-from asyncsink_kafka.encoding import sizes_of
+from asyncsink_kafka.encoding import sizes_beyond
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.row_checks import RefusedRow, check_rows
@@ -146,7 +146,7 @@ class Intake:
     def _checked(self, records: Records) -> Part:
         wrong = check_rows(
             records,
-            sizes_of(records),
+            sizes_beyond(records, self._most),
             default_topic=self._topic,
             allowed=self._allowed,
             max_record_bytes=self._most,

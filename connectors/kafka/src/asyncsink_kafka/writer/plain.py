@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from asyncsink_kafka.encoding.measure import RECORD_OVERHEAD
 from asyncsink_kafka.records import Fields
-
-RECORD_OVERHEAD: Final = 100
-"""Bytes, at most about, that a record without headers takes beside its key and value, in memory and in a batch."""
 
 
 def plain_size(record: Fields, most: int) -> int | None:
