@@ -38,9 +38,10 @@ def test_services_are_made_by_their_names() -> None:
     file = made("file", path="/shared/m.yaml")
     assert isinstance(file, FileMetadataService)
     assert file.path == "/shared/m.yaml"
-    http = made("http", url="https://host/m", token=SECRET)
+    http = made("http", url="https://host/m", token=SECRET, timeout="45s")
     assert isinstance(http, HttpMetadataService)
-    assert http.url == "https://host/m"
+    # No less than the whole answer may take: a server that thinks for long is waited for.
+    assert (http.url, http.timeout_s) == ("https://host/m", 45.0)
 
 
 @pytest.mark.parametrize("guarantee", ["at-least-once", "exactly-once"])

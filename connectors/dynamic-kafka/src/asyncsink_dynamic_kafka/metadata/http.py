@@ -58,7 +58,8 @@ class HttpMetadataService(DocumentMetadataService):
                 "arguments 'bearer_token' and 'bearer_token_file' are both given; leave one of them out"
             )
         self._bearer_token = None if bearer_token is None else checked_token("argument 'bearer_token'", bearer_token)
-        self._bearer_token_file, self._ca_file, self._timeout_s = bearer_token_file, ca_file, timeout_s
+        self._bearer_token_file, self._ca_file = bearer_token_file, ca_file
+        self.timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
         self._etag: str | None = None
         has_token = bearer_token is not None or bearer_token_file is not None
@@ -73,7 +74,7 @@ class HttpMetadataService(DocumentMetadataService):
                 bearer_token=self._bearer_token,
                 bearer_token_file=self._bearer_token_file,
                 ca_file=self._ca_file,
-                timeout_s=self._timeout_s,
+                timeout_s=self.timeout_s,
             ),
             (),
         )
@@ -163,7 +164,7 @@ class HttpMetadataService(DocumentMetadataService):
     async def _connected(self, httpx: Any) -> httpx.AsyncClient:
         if self._client is None:
             verify = await anyio.to_thread.run_sync(self._trusted, httpx)
-            self._client = httpx.AsyncClient(verify=verify, timeout=self._timeout_s)
+            self._client = httpx.AsyncClient(verify=verify, timeout=self.timeout_s)
         return self._client
 
     def _trusted(self, httpx: Any) -> ssl.SSLContext:

@@ -72,7 +72,10 @@ def _ours(content: object) -> Iterator[tuple[str, _Clusters]]:
     document = _fields("the document", content, ("version", "streams"))
     version = _required("the document", document, "version", int)
     if version != VERSION:
-        raise MetadataError(f"the document has 'version' = {version}, and this release reads {VERSION}; upgrade it")
+        raise MetadataError(
+            f"the document has 'version' = {version}, and this release reads {VERSION}; upgrade "
+            "asyncsink-dynamic-kafka where the writers run"
+        )
     for stream_id, stream in _named("'streams'", _required("the document", document, "streams", dict)):
         place = f"stream {stream_id!r}"
         clusters = _required(place, _fields(place, stream, ("clusters",)), "clusters", dict)

@@ -39,6 +39,7 @@ def make_metadata_service(options: DynamicKafkaOptions, config: AsyncSinkWriterC
                 bearer_token=options.metadata_service_token,
                 bearer_token_file=options.metadata_service_token_file,
                 ca_file=options.metadata_service_ca_file,
+                timeout_s=options.metadata_service_timeout_s,
             )
         case None:
             raise ConfigurationError(
