@@ -108,6 +108,7 @@ class ClusterRows:
         if records is not None:
             self.returned.append(self.origins.routed(self.cluster.identifier, records, self._routed_at))
 
-    def _return_pending(self) -> None:
+    def return_pending(self) -> None:
+        """Rows that are in no writer yet are for others to take."""
         self.returned += self._pending.drain()
         self._books.notify()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from asyncsink.context import InitContext
-from asyncsink.errors import DeliveryError, WriterClosedError
+from asyncsink.errors import AsyncSinkError, DeliveryError, WriterClosedError
 from asyncsink_dynamic_kafka.metadata.snapshot import Cluster
 from asyncsink_dynamic_kafka.writer.cluster_rows import ClusterRows
 from asyncsink_dynamic_kafka.writer.failures import NO_ANSWER, named, not_prepared
@@ -86,7 +86,7 @@ class ClusterWriter(ClusterRows):
         except Exception as error:
             self._fail(error)
         finally:
-            self._return_pending()
+            self.return_pending()
             self.is_over = True
             self._books.notify()
 
@@ -100,8 +100,8 @@ class ClusterWriter(ClusterRows):
             writer.tell_given_up(self._on_given_up)
             try:
                 await self._work(writer)
-            except NO_ANSWER as error:
-                if not self._may_withdraw:
+            except AsyncSinkError as error:
+                if not (self._may_withdraw and self._has_no_answer):
                     raise
                 logger.warning("cluster %r does not answer, and its rows go elsewhere: %s", self.name, error)
                 await self._withdraw(writer)
@@ -131,6 +131,8 @@ class ClusterWriter(ClusterRows):
 
     def follow(self, cluster: Cluster, *, is_paused: bool) -> None:
         """What the metadata says of it now; no other brokers or properties than those that it is connected by."""
+        # What failed while it was inactive is connected to anew when it is active again.
+        self._is_lost |= not is_paused and self._may_withdraw and self._has_no_answer
         self.cluster, self.is_paused = cluster, is_paused
         self._books.notify()
 
@@ -155,7 +157,7 @@ class ClusterWriter(ClusterRows):
             self._scope.cancel()
 
     async def _leave(self, writer: KafkaWriter, within_s: float) -> None:
-        self._return_pending()
+        self.return_pending()
         with anyio.move_on_after(within_s) as scope:
             if self._context.transaction is None:
                 await writer.flush()
@@ -179,6 +181,11 @@ class ClusterWriter(ClusterRows):
         is_free = self._context.transaction is None or not self._is_connected
         return is_free and (self.is_leaving or self.is_paused)
 
+    @property
+    def _has_no_answer(self) -> bool:
+        """Whether the writer below has failed because its brokers do not answer, whoever was told so first."""
+        return self._writer is not None and isinstance(self._writer.failure, NO_ANSWER)
+
     def _fail(self, error: Exception) -> None:
         """The whole writer fails with what this cluster's has failed with, unless its rows can go elsewhere."""
         if self._may_withdraw and isinstance(error, NO_ANSWER) and self.statistics.unacknowledged == 0:
@@ -196,7 +203,7 @@ class ClusterWriter(ClusterRows):
         try:
             await self._writer.flush()
         except Exception as error:
-            if isinstance(error, NO_ANSWER) and self._may_withdraw:
+            if self._may_withdraw and self._has_no_answer:
                 self._is_lost = True
                 self._books.notify()
             elif not (self.is_leaving or self._is_lost or self.is_over):

@@ -24,6 +24,7 @@ from asyncsink_dynamic_kafka.writer.metrics import register
 from asyncsink_dynamic_kafka.writer.placing import Placing
 from asyncsink_dynamic_kafka.writer.reconciling import Reconciling
 from asyncsink_dynamic_kafka.writer.settling import Settling
+from asyncsink_dynamic_kafka.writer.streams import of_streams, refused
 from asyncsink_dynamic_kafka.writer.tail import Tail
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.rejections import Rejections
@@ -145,11 +146,27 @@ class Delivery:
                 self.books.notify()
             elif self.clusters.has_returned:
                 self._reconciling.collect()
+            self._refuse_homeless()
         except Exception as error:
             # Half of it may be done: nobody may go on by that.
             self.books.fail(error)
             self.books.raise_unseen()
             raise
+
+    def _refuse_homeless(self) -> None:
+        """Rows that were accepted of streams that are not there any more fare as later ones do, and wait for nothing.
+
+        :raises RejectedEntryError: of the first, where the user wants an error
+        """
+        known, homeless = self.metadata.streams, self.clusters.homeless
+        gone = [each for block in homeless for each in refused(block, known)]
+        if not gone:
+            return
+        if self.rejections.fails:
+            raise gone[0].error()
+        self.clusters.homeless = [rest for block in homeless if len(rest := of_streams(block, known))]
+        for each in gone:
+            self.rejections.reject(each, attempts=0)
 
     # ---- rows ------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +13,8 @@ from asyncsink.context import WriteContext
 from asyncsink.writer.intake import at
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.blocks import NO_STREAM, StreamBlock
-from asyncsink_dynamic_kafka.writer.streams import NOT_SUBSCRIBED
+from asyncsink_dynamic_kafka.writer.streams import NOT_SUBSCRIBED, named, why_refused
 from asyncsink_kafka.encoding import sizes_beyond
-from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.row_checks import check_rows
 from asyncsink_kafka.writer.rejections import Refused
 
@@ -139,7 +137,7 @@ class Intake:
         keep = np.ones(len(block), dtype=bool)
         keep[[*wrong]] = False
         sequence = block.records.sequence
-        refused = [Refused(int(sequence[row]), *wrong[row], _named(block, row)) for row in sorted(wrong)]
+        refused = [Refused(int(sequence[row]), *wrong[row], named(block, row)) for row in sorted(wrong)]
         return block.take(np.flatnonzero(keep)), refused
 
     def _unsubscribed(self, block: StreamBlock) -> Iterator[tuple[int, str, str]]:
@@ -147,20 +145,8 @@ class Intake:
             stream_id = None if place == NO_STREAM else block.streams[place]
             if stream_id is not None and self._is_subscribed(stream_id):
                 continue
-            told = (
-                "the record names no stream; give each a stream, or filter such rows out"
-                if stream_id is None
-                else f"stream {stream_id!r} is not among those that this sink subscribes to and the metadata knows; "
-                "add it to streamIds or streamPattern, or filter such rows out"
-            )
             for row in np.flatnonzero(block.stream_of == place).tolist():
-                yield row, NOT_SUBSCRIBED, told
-
-
-def _named(block: StreamBlock, row: int) -> KafkaRecord:
-    """A record for a dead letter, with the stream, if it has one, in the place of the topic."""
-    place = int(block.stream_of[row])
-    return replace(block.records.record(row), topic=None if place == NO_STREAM else block.streams[place])
+                yield row, NOT_SUBSCRIBED, why_refused(stream_id)
 
 
 def _stream_records(entries: Sequence[Any]) -> list[KafkaStreamRecord]:

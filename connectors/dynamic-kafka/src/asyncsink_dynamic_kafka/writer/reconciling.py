@@ -104,6 +104,7 @@ class Reconciling:
                 self._clusters.prepared += (DynamicKafkaTransaction(identifier, each) for each in writer.prepared)
         for writer in [*self._clusters.open.values()]:
             if writer.is_over:  # it was withdrawn while it was inactive, and waits for better times
+                writer.return_pending()  # it may have been given rows since
                 self._clusters.close(writer)
                 self._start(writer.cluster, is_paused=writer.is_paused, number=routes.number)
                 self._clusters.share()

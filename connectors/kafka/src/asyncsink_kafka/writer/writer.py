@@ -355,6 +355,11 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         return self._statistics
 
     @property
+    def failure(self) -> BaseException | None:
+        """What it has failed with, whether a call has raised it or not."""
+        return self._books.failure if self._entered else None
+
+    @property
     def sent(self) -> tuple[int, int]:
         """The records that requests have carried, and their bytes; what was sent again counts again."""
         if not self._entered:
