@@ -97,6 +97,10 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
         async with anyio.create_task_group() as group:
             for cluster, found in _by_cluster(committables).items():
                 group.start_soon(one, cluster, found)
+        if again and self._metadata is None:
+            # Those of clusters with properties of their own can perhaps not be committed until the service tells them.
+            await self.aclose()
+            self._has_asked = False
         if losses:
             raise _joined(losses, again)
         if failures:
@@ -192,7 +196,10 @@ class DynamicKafkaCommitter(Committer[DynamicKafkaTransaction]):
         return Cluster(identifier, None if namesake is None else namesake.properties)
 
     async def _known(self) -> StreamMetadata | None:
-        """What the service says, asked once by each committer; None where it does not answer."""
+        """What the service says, asked once by each committer; None where it does not answer.
+
+        :raises ConfigurationError: it cannot be asked at all; whoever can mend that has to
+        """
         if not self._has_asked:
             try:
                 async with self._sink.discovering() as discovery:

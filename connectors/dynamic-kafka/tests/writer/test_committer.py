@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from asyncsink.errors import CommitError, ConfigurationError, DestinationUnavail
 from asyncsink.transactions import Transaction
 from asyncsink_dynamic_kafka.committer import DynamicKafkaCommitter
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
+from asyncsink_dynamic_kafka.metadata.streams import KafkaStream
 from asyncsink_dynamic_kafka.silence import ANSWER_S, Silence
 from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
@@ -171,6 +172,52 @@ def test_a_removed_cluster_is_reached_by_the_properties_that_this_process_has_he
     path.unlink()
     anyio.run(world.committer(**file).commit, [committable("A")])
     assert [each.options.client_id for each in world.made] == ["its-own"] * 3
+
+
+def test_a_service_that_was_down_is_asked_again_where_something_could_not_be_committed() -> None:
+    world = World()
+    world.service.properties["A"] = {"client.id": "its-own"}
+    world.service.is_down, world.silent = True, {"a:9092"}
+
+    async def use() -> None:
+        committer = world.committer()
+        left = await committer.commit([committable("A"), committable("B", 2)])
+        assert left == [committable("A")]
+        world.service.is_down, world.silent = False, set()
+        assert await committer.commit(left) == []
+        await committer.aclose()
+
+    anyio.run(use)
+    assert world.made[-1].options.client_id == "its-own"
+    assert len(world.made) == len(world.done["aclose"])
+
+
+class Misconfigured(Service):
+    """Cannot be asked as long as somebody has not mended it."""
+
+    is_mended = False
+
+    async def describe_streams(self, stream_ids: Collection[str]) -> Mapping[str, KafkaStream]:
+        if not self.is_mended:
+            raise ConfigurationError("the file 'ca.pem' cannot be read")
+        return await super().describe_streams(stream_ids)
+
+
+def test_a_service_that_cannot_be_asked_fails_a_commit_with_what_is_wrong_and_loses_nothing() -> None:
+    world = World()
+    world.service = service = Misconfigured(orders={"A": ["orders"]})
+
+    async def use() -> None:
+        committer = world.committer()
+        for call in (committer.check_destination, lambda: committer.commit([committable("A")])):
+            with pytest.raises(ConfigurationError, match=r"ca\.pem"):
+                await call()
+        assert not world.made
+        service.is_mended = True
+        assert await committer.commit([committable("A")]) == []
+
+    anyio.run(use)
+    assert [servers for servers, _ in world.done["commit"]] == ["a:9092"]
 
 
 def test_only_a_users_own_prefix_is_looked_after() -> None:
