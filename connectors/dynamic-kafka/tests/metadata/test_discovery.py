@@ -124,6 +124,8 @@ async def test_a_service_that_is_down_at_start_fails_the_start_and_names_the_str
         with pytest.raises(MetadataUnavailableError, match=r"connection refused.*stream 'orders'") as caught:
             await discovery.ready()
     assert isinstance(caught.value, DeliveryError)
+    assert str(caught.value).endswith("no state of an earlier writer tells more; start again when the service answers")
+    assert "streamIds" not in str(caught.value)
 
 
 @virtual

@@ -229,8 +229,11 @@ class MetadataDiscovery:
     def _refuse(self, lacking: MetadataError) -> NoReturn:
         if isinstance(self._cause, MetadataError):
             raise MetadataError(str(self._cause)) from self._cause
+        # Not the remedy: nothing is wrong with the metadata, as far as anybody knows.
+        what, _, _ = str(lacking).partition("; ")
         raise MetadataUnavailableError(
-            f"{self._failed_calls}; without it {lacking}, or start again when the service answers"
+            f"{self._failed_calls}; without it {what}, and no state of an earlier writer tells more; start again when "
+            "the service answers"
         ) from self._cause
 
     @property
