@@ -235,11 +235,15 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
 def joined(stream_ids: Collection[str]) -> str:
     """Streams as the option writes them.
 
-    :raises ConfigurationError: one has a comma or a semicolon in its id
+    :raises ConfigurationError: one is no string, or has a comma or a semicolon in it
     """
     if isinstance(stream_ids, str):
         return stream_ids
     for each in stream_ids:
+        if not isinstance(each, str):
+            raise ConfigurationError(
+                f"option 'streamIds' names stream {each!r} of type {type(each).__name__}; write its id as a string"
+            )
         if "," in each or ";" in each:
             raise ConfigurationError(
                 f"option 'streamIds' names stream {each!r}; an id has no comma and no semicolon: subscribe to it by a "

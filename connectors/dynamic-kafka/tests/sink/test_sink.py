@@ -102,6 +102,8 @@ def test_a_builder_tells_what_is_wrong() -> None:
         builder.set_property("linger", "5").build()
     with pytest.raises(ConfigurationError, match="stream 'a,b'; an id has no comma"):
         builder.set_subscribed_stream_ids({"a,b"})
+    with pytest.raises(ConfigurationError, match="stream 7 of type int; write its id as a string"):
+        builder.set_subscribed_stream_ids({7})  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="'metadataService' is missing"):
         DynamicKafkaSink.builder().set_subscribed_stream_ids({"a"}).build()
 

@@ -101,6 +101,11 @@ def _topics_of(stream: KafkaStream, clusters: dict[str, Cluster]) -> frozenset[C
     """The topics of a stream; its clusters are added to `clusters`."""
     found: set[ClusterTopic] = set()
     for name, metadata in stream.cluster_metadata_map.items():
+        if not isinstance(metadata, ClusterMetadata) or not isinstance(metadata.properties, Mapping):
+            raise MetadataError(
+                f"cluster {name!r} of stream {stream.stream_id!r} has no ClusterMetadata with a mapping of properties; "
+                "let the metadata service tell of it by one"
+            )
         # A cluster that a stream has left may be listed for a while without a topic: nobody has to connect to it.
         if not metadata.topics:
             continue

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from asyncsink_dynamic_kafka.metadata.errors import MetadataError
 from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
@@ -36,7 +37,9 @@ class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
 
     async def get_subscribed_streams(self, service: KafkaMetadataService) -> Collection[KafkaStream]:
         found = await service.describe_streams(sorted(self.stream_ids))
-        return [stream for stream_id, stream in found.items() if self.subscribes(stream_id)]
+        if not isinstance(found, Mapping):
+            raise _no_streams("describe_streams", found, "a mapping of ids to KafkaStreams")
+        return [each for each in _checked("describe_streams", found.values()) if self.subscribes(each.stream_id)]
 
     def subscribes(self, stream_id: str) -> bool:
         return stream_id in self.stream_ids
@@ -56,7 +59,10 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
     stream_pattern: str
 
     async def get_subscribed_streams(self, service: KafkaMetadataService) -> Collection[KafkaStream]:
-        return [stream for stream in await service.get_all_streams() if self.subscribes(stream.stream_id)]
+        found = await service.get_all_streams()
+        if not isinstance(found, Collection):
+            raise _no_streams("get_all_streams", found, "a collection of KafkaStreams")
+        return [each for each in _checked("get_all_streams", found) if self.subscribes(each.stream_id)]
 
     def subscribes(self, stream_id: str) -> bool:
         return re.fullmatch(self.stream_pattern, stream_id) is not None
@@ -67,6 +73,20 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
                 f"option 'streamPattern' = {self.stream_pattern!r} matches none of the streams that are known; it is a "
                 r"regular expression for the whole id, as in orders-.*"
             )
+
+
+def _checked(method: str, found: Collection[Any]) -> Collection[KafkaStream]:
+    """What a service of a user's own returned, which may be anything."""
+    for each in found:
+        if not isinstance(each, KafkaStream):
+            raise _no_streams(method, each, "KafkaStreams")
+        if not isinstance(each.stream_id, str) or not isinstance(each.cluster_metadata_map, Mapping):
+            raise _no_streams(method, each, "KafkaStreams whose ids are strings, and whose clusters are a mapping")
+    return found
+
+
+def _no_streams(method: str, found: object, wanted: str) -> MetadataError:
+    return MetadataError(f"{method} of the metadata service returned a {type(found).__name__}; let it return {wanted}")
 
 
 def _named(stream_ids: Collection[str]) -> str:
