@@ -20,6 +20,9 @@ from .streams import Clusters, Stream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# They live as long as the tests do; on a busy machine a controller would else take its broker for dead.
+PROPERTIES = {"broker.session.timeout.ms": "60000"}
+
 _numbers = count(1)
 
 
@@ -57,7 +60,7 @@ def mock_clusters() -> Iterator[Clusters]:
 @pytest.fixture(scope="session")
 def brokers() -> Iterator[Clusters]:
     with skipped_without_kafka(), ExitStack() as stack:
-        yield {name: stack.enter_context(KafkaBroker()) for name in ("A", "B")}
+        yield {name: stack.enter_context(KafkaBroker(properties=PROPERTIES)) for name in ("A", "B")}
 
 
 @pytest.fixture

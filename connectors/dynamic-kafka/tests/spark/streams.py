@@ -31,8 +31,12 @@ class Stream:
         self._clusters, self.stream_id, self.path = clusters, stream_id, folder / "streams.json"
         for each in clusters.values():
             each.create_topic(stream_id, 2)
-        told = {name: {"bootstrapServers": at, "topics": [stream_id]} for name, at in self.bootstrap.items()}
-        self.path.write_text(json.dumps({"version": 1, "streams": {stream_id: {"clusters": told}}}))
+        self.is_in(*clusters)
+
+    def is_in(self, *names: str) -> None:
+        """From now on the stream is in these clusters."""
+        told = {name: {"bootstrapServers": self.bootstrap[name], "topics": [self.stream_id]} for name in names}
+        self.path.write_text(json.dumps({"version": 1, "streams": {self.stream_id: {"clusters": told}}}))
 
     @property
     def bootstrap(self) -> Mapping[str, str]:
