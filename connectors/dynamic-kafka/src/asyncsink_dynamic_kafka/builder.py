@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import WriterOptions, folded, parse_options
 from asyncsink.options.fields import option_fields
+from asyncsink_dynamic_kafka.given import joined
 from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ class DynamicKafkaSinkBuilder:
 
     def set_subscribed_stream_ids(self, stream_ids: Collection[str]) -> Self:
         """Write to these streams, and to no others."""
-        from asyncsink_dynamic_kafka.sink import joined
-
         return self._set("streamIds", joined(stream_ids))
 
     def set_stream_pattern(self, stream_pattern: str | re.Pattern[str]) -> Self:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import deepcopy
-from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Never
 
@@ -17,6 +15,7 @@ from asyncsink.errors import ConfigurationError
 from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink.metrics.kept import Together
 from asyncsink.serializer import SimpleVersionedSerializer
+from asyncsink_dynamic_kafka.given import checked, digest, given_twice, joined, object_or_text
 from asyncsink_dynamic_kafka.metadata.service import KafkaMetadataService
 from asyncsink_dynamic_kafka.options import DynamicKafkaOptions
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord, StreamRecordBytes
@@ -91,13 +90,15 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
         stream_ids: Collection[str] | None = None,
         **values: Any,
     ) -> None:
-        self._serializer: KafkaStreamRecordSerializer[Any] | None = _checked(
+        self._serializer: KafkaStreamRecordSerializer[Any] | None = checked(
             "kafka_stream_record_serializer", kafka_stream_record_serializer, KafkaStreamRecordSerializer
         )
-        self._service: KafkaMetadataService | None = _object(
+        self._service: KafkaMetadataService | None = object_or_text(
             "metadata_service", metadata_service, KafkaMetadataService, values
         )
-        self._router: ReconcilableStreamRouter | None = _object("router", router, ReconcilableStreamRouter, values)
+        self._router: ReconcilableStreamRouter | None = object_or_text(
+            "router", router, ReconcilableStreamRouter, values
+        )
         if stream_ids is not None:
             values["stream_ids"] = joined(stream_ids)
         super().__init__(options, config=config, **values)
@@ -114,7 +115,7 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
     def fingerprint(self) -> str:
         """Of class, options and the objects that a program has given."""
         given = [each for each in (self._service, self._router, self._serializer) if each is not None]
-        return "/".join([super().fingerprint, *map(_digest, given)])
+        return "/".join([super().fingerprint, *map(digest, given)])
 
     def check_config(self, config: AsyncSinkWriterConfig) -> None:
         super().check_config(config)
@@ -223,62 +224,10 @@ class DynamicKafkaSink(ConfiguredSink[Any, DynamicKafkaTransaction, DynamicKafka
     def _check_given(self) -> None:
         if (self.options.metadata_service is None) == (self._service is None):
             if self._service is not None:
-                raise _twice("metadataService", self.options.metadata_service)
+                raise given_twice("metadataService", self.options.metadata_service)
             raise ConfigurationError(
                 "option 'metadataService' is missing: somebody has to know the clusters and topics of streams; set it "
                 "to single-cluster, file, http, or the import path of a KafkaMetadataService"
             )
         if self._router is not None and self.options.router != DynamicKafkaOptions.router:
-            raise _twice("router", self.options.router)
-
-
-def joined(stream_ids: Collection[str]) -> str:
-    """Streams as the option writes them.
-
-    :raises ConfigurationError: one is no string, or has a comma or a semicolon in it
-    """
-    if isinstance(stream_ids, str):
-        return stream_ids
-    for each in stream_ids:
-        if not isinstance(each, str):
-            raise ConfigurationError(
-                f"option 'streamIds' names stream {each!r} of type {type(each).__name__}; write its id as a string"
-            )
-        if "," in each or ";" in each:
-            raise ConfigurationError(
-                f"option 'streamIds' names stream {each!r}; an id has no comma and no semicolon: subscribe to it by a "
-                "streamPattern"
-            )
-    return ",".join(sorted(stream_ids))
-
-
-def _object(name: str, given: Any, kind: type, values: dict[str, Any]) -> Any:
-    """What a program has given itself; what is text becomes one of the options' `values`."""
-    if isinstance(given, str):
-        values[name] = given
-        return None
-    return _checked(name, given, kind)
-
-
-def _checked(name: str, given: Any, kind: type) -> Any:
-    if given is None or isinstance(given, kind):
-        return given
-    raise ConfigurationError(
-        f"argument {name!r} is of type {type(given).__name__}; give an instance of {kind.__name__}"
-    )
-
-
-def _twice(name: str, text: str | None) -> ConfigurationError:
-    return ConfigurationError(
-        f"option {name!r} = {text!r} is given, and an object in its place too; leave one of them out"
-    )
-
-
-def _digest(given: object) -> str:
-    """Equal for equal objects where they can be pickled, as under Spark they are."""
-    kind = f"{type(given).__module__}.{type(given).__qualname__}"
-    try:
-        return f"{kind}:{sha256(pickle.dumps(given)).hexdigest()[:16]}"
-    except Exception:
-        # Of a class that a notebook has, say; another object is then another service.
-        return f"{kind}#{id(given)}"
+            raise given_twice("router", self.options.router)
