@@ -57,8 +57,8 @@ class ClusterWriter(ClusterRows):
         self._on_given_up = on_given_up
         self.prepared: list[KafkaTransaction] = []
         """The transaction of a cluster that was removed."""
-        self.departure: Departure | None = None
-        """How the cluster was removed."""
+        self.departures: list[Departure] = []
+        """How the cluster was removed, and what has followed while it was left."""
         self.sink: KafkaSink | None = None
         self._is_connected = self._is_lost = self._is_ending = False
         self.is_over = False
@@ -140,7 +140,8 @@ class ClusterWriter(ClusterRows):
 
     def leave(self, within_s: float, departure: Departure) -> None:
         """The cluster was removed: deliver what the writer below holds, and end; other rows are returned."""
-        self._leave_within_s, self.departure = within_s, departure
+        self._leave_within_s = within_s
+        self.departures.append(departure)
         self._handing.cancel()
         self._stop_connecting()
         self._books.notify()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from asyncsink.errors import ConfigurationError
@@ -72,12 +73,13 @@ class Placing:
 
     # ---- rows that come back -------------------------------------------------------------------------------------
 
-    def put_back(self, routed: Routed, departure: Departure) -> None:
+    def put_back(self, routed: Routed, departures: Sequence[Departure]) -> None:
         """Place rows anew that a cluster has not stored.
 
         Those whose cluster topic is still, or again, their stream's go there, and others where the router says.
 
-        :param departure: how their cluster, or its topic, was lost
+        :param departures: the steps since their cluster was removed, in one of which their cluster topic was lost:
+            not in the first where a cluster was only connected to anew
         """
         for stream_id, target, part in routed.parts():
             now = self.routes.find(stream_id, target)
@@ -87,7 +89,7 @@ class Placing:
                 self.put(part.block)
             elif not isinstance(self._router, MirrorStreamRouter):
                 self._put_one(part.block)
-            elif departure.leaves_no_other(stream_id, target, part.routed_at):
+            elif _loss(departures, stream_id, target).leaves_no_other(stream_id, target, part.routed_at):
                 self.put(part.block)
             else:
                 self._clusters.extra -= len(part)
@@ -102,7 +104,7 @@ class Placing:
         """Rows that are in no writer yet, and whose cluster topic is not their stream's any more."""
         for writer in [*self._clusters.open.values()]:
             for routed in writer.take_pending(self._is_gone):
-                self.put_back(routed, departure)
+                self.put_back(routed, [departure])
         homeless, self._clusters.homeless = self._clusters.homeless, []
         for block in homeless:
             self.put(block)
@@ -113,3 +115,8 @@ class Placing:
         if all(self.routes.has(stream_id, target) for stream_id in routed.block.streams for target in targets):
             return False
         return any(not self.routes.has(stream_id, target) for stream_id, target, _ in routed.parts())
+
+
+def _loss(departures: Sequence[Departure], stream_id: str, target: ClusterTopic) -> Departure:
+    """The step by which a cluster topic was lost: until then other copies may have counted on this one."""
+    return next((each for each in departures if not each.after.has(stream_id, target)), departures[-1])

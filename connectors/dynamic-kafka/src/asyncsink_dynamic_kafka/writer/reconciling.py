@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from anyio.abc import TaskGroup
@@ -54,6 +54,8 @@ class Reconciling:
         wanted = {name: each for name, each in metadata.clusters.items() if each.is_writable or waits}
         before = self._placing.routes
         departure = Departure(before, before.next(metadata, wanted))
+        for each in self._clusters.leaving:
+            each.departures.append(departure)
         self._close_others(wanted, departure)
         for name, cluster in wanted.items():
             self._open(name, cluster, departure.after.number)
@@ -96,7 +98,7 @@ class Reconciling:
         """Take what the writers of removed clusters have left: rows, transactions and counts."""
         routes = self._placing.routes
         for writer in [*self._clusters.leaving]:
-            self._take_returned(writer, writer.departure or Departure(routes, routes))
+            self._take_returned(writer, writer.departures)
             if writer.is_over:
                 self._clusters.leaving.remove(writer)
                 self._clusters.close(writer)
@@ -108,12 +110,12 @@ class Reconciling:
                 self._clusters.close(writer)
                 self._start(writer.cluster, is_paused=writer.is_paused, number=routes.number)
                 self._clusters.share()
-                self._take_returned(writer, Departure(routes, routes))
+                self._take_returned(writer, [Departure(routes, routes)])
 
-    def _take_returned(self, writer: ClusterWriter, departure: Departure) -> None:
+    def _take_returned(self, writer: ClusterWriter, departures: Sequence[Departure]) -> None:
         returned, writer.returned = writer.returned, []
         for routed in returned:
-            self._placing.put_back(routed, departure)
+            self._placing.put_back(routed, departures)
 
 
 def _refuse_inactive(metadata: StreamMetadata) -> None:
