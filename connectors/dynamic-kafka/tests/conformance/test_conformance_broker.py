@@ -1,4 +1,4 @@
-"""The conformance kit against two clusters of Apache Kafka itself: for the lane of services."""
+"""The conformance kit against two clusters of Apache Kafka itself, at least once: by night."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from .suites import BrokersConformance
 
-pytestmark = pytest.mark.kafka_service
+pytestmark = [pytest.mark.kafka_service, pytest.mark.nightly]
 
 
 class TestDynamicKafkaBrokers(BrokersConformance):
