@@ -83,9 +83,11 @@ async def test_whoever_is_first_to_see_that_a_removed_cluster_is_silent_its_rows
 async def test_a_mirrors_cluster_that_moves_and_is_removed_leaves_no_record_to_one_that_counts_on_it() -> None:
     service = Service(orders={"A": ["orders"], "B": ["orders"]})
     sink = sink_of(service, router="mirror", removed_cluster_timeout_s=9.0)
-    for each in "AB":
-        sink[each].answer = stuck
     async with sink.writer() as writer:
+        await writer.write_many(records(range(100, 150)))
+        await writer.flush()
+        for each in "AB":
+            sink[each].answer = stuck
         await writer.write_many(records(range(10)))
         await anyio.sleep(0.5)
         service.servers["A"] = "elsewhere:9092"
