@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Final
 
 from asyncsink_testing.kafka import KafkaBroker, MockCluster
 from asyncsink_testing.kafka.reading import TopicReader
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 DOOR = "asyncsink.dynamic_kafka"
 ROWS = 60
+_SHOWN_S: Final = 10.0
+_POLL_S: Final = 0.1
 VALUES = sorted(b"row %d" % number for number in range(ROWS))
 
 Clusters = Mapping[str, MockCluster | KafkaBroker]
@@ -52,13 +55,21 @@ class Stream:
             "metadataService.path": str(self.path),
         }
 
-    def stored(self) -> Mapping[str, list[bytes]]:
-        """What consumers who read only what is committed find in each cluster."""
-        return {name: self._read(each.bootstrap) for name, each in self._clusters.items()}
+    def stored(self, least: int = 0) -> Mapping[str, list[bytes]]:
+        """What consumers who read only what is committed find in each cluster.
 
-    def union(self) -> list[bytes]:
+        :param least: so many rows of all clusters are waited for, which may come a moment after a commit was taken
+        """
+        deadline_s = monotonic() + _SHOWN_S
+        while True:
+            found = {name: self._read(each.bootstrap) for name, each in self._clusters.items()}
+            if sum(map(len, found.values())) >= least or monotonic() > deadline_s:
+                return found
+            sleep(_POLL_S)
+
+    def union(self, least: int = 0) -> list[bytes]:
         """What all clusters have together."""
-        return sorted(value for values in self.stored().values() for value in values)
+        return sorted(value for values in self.stored(least).values() for value in values)
 
     def _read(self, bootstrap: str) -> list[bytes]:
         reader = TopicReader(bootstrap, self.stream_id)

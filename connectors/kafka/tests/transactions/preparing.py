@@ -14,6 +14,7 @@ from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.transactions.coordinators import TransactionCoordinators
 
 _SOON_S: Final = 60.0
+_DECIDED_S: Final = 10.0
 _POLL_S: Final = 0.05
 
 
@@ -51,6 +52,16 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
             await anyio.sleep(_POLL_S)
 
 
+async def until_none_is_open(coordinators: TransactionCoordinators, prefix: str) -> None:
+    """Return when none is, long before a timeout would be over: what was decided is ended a moment later."""
+
+    async def is_none() -> bool:
+        return not await coordinators.open_with(prefix)
+
+    with anyio.fail_after(_DECIDED_S):
+        await until(is_none)
+
+
 async def until_ended(coordinators: TransactionCoordinators, transactional_id: str) -> None:
     """Return when the brokers have aborted it."""
 
@@ -60,8 +71,20 @@ async def until_ended(coordinators: TransactionCoordinators, transactional_id: s
     await until(is_aborted)
 
 
-def committed_in(bootstrap: str, topic: str, partitions: int = 3, timeout_s: float = 20.0) -> list[str]:
-    """What one who reads what is committed finds, up to the end or to the first open transaction, sorted."""
+def committed_in(bootstrap: str, topic: str, partitions: int = 3, timeout_s: float = 20.0, least: int = 0) -> list[str]:
+    """What one who reads what is committed finds, up to the end or to the first open transaction, sorted.
+
+    :param least: so many are waited for, up to ``timeout_s``: brokers show them a moment after they have taken a commit
+    """
+    deadline_s = time.monotonic() + timeout_s
+    while len(found := _committed_in(bootstrap, topic, partitions, timeout_s)) < least:
+        if time.monotonic() > deadline_s:
+            break
+        time.sleep(_POLL_S)
+    return found
+
+
+def _committed_in(bootstrap: str, topic: str, partitions: int, timeout_s: float) -> list[str]:
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

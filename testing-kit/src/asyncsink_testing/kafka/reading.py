@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 _READ_S = 10.0
@@ -25,15 +25,22 @@ class TopicReader:
         self._next: dict[int, int] = {}
         self._lock = Lock()
 
-    def values(self) -> Sequence[bytes | None]:
+    def values(self, least: int = 0) -> Sequence[bytes | None]:
         """All values, partition by partition, in the order of each.
 
+        :param least: so many are waited for, for some seconds: brokers show a transaction a moment after they have
+            taken its commit
         :raises TimeoutError: the broker did not give them in time
         """
         with self._lock:
             if self._consumer is None:
                 self._open()
-            self._read_to({partition: self._end(partition) for partition in self._next})
+            deadline_s = monotonic() + _READ_S
+            while True:
+                self._read_to({partition: self._end(partition) for partition in self._next})
+                if sum(map(len, self._values.values())) >= least or monotonic() > deadline_s:
+                    break
+                sleep(_POLL_S / 20)
             return [value for partition in sorted(self._values) for value in self._values[partition]]
 
     def close(self) -> None:

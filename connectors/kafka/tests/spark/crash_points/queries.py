@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import anyio
 
@@ -40,11 +40,11 @@ class Query(queries.Query):
         """Where the log of its transactions lies."""
         return str(self.folder / "ledger" / "asyncsink" / "stopping-kafka")
 
-    def committed(self) -> list[bytes]:
-        """What one who reads what is committed finds, sorted."""
+    def committed(self, least: int = len(VALUES)) -> list[bytes]:
+        """What one who reads what is committed finds, sorted; so many are waited for, which may come a moment later."""
         reader = TopicReader(self._broker.bootstrap, self.name)
         try:
-            return sorted(value or b"" for value in reader.values())
+            return sorted(value or b"" for value in reader.values(least))
         finally:
             reader.close()
 
@@ -52,15 +52,17 @@ class Query(queries.Query):
         """The ids of its transactions that are open."""
         return anyio.run(self._open)
 
-    def wait_for_timeouts(self) -> None:
-        """Return when the brokers have ended all that was open."""
-        while self.open():
+    def wait_until_none_is_open(self, within_s: float = 120.0) -> None:
+        """Return when the brokers have ended all that was decided, or has timed out."""
+        deadline_s = monotonic() + within_s
+        while left := self.open():
+            assert monotonic() < deadline_s, f"after {within_s:g} s {left} are open"
             sleep(0.1)
 
     def check(self, attempts: Set[int]) -> None:
         """See that each row is committed once and nothing is open, and which attempts were committed."""
         assert self.committed() == VALUES
-        assert self.open() == []
+        self.wait_until_none_is_open(10.0)
         done = {int(each.name.removeprefix("done-")) for each in Path(self.location, "transactions").glob("done-*")}
         assert done == attempts, f"attempts {done} were committed of query {self.name}, not {attempts}"
 

@@ -113,7 +113,7 @@ def killed(drivers: Drivers, make_query: MakeQuery) -> dict[str, Ended]:
         for query in found.values():
             query.start(successor, 3)
         for query in expired.values():
-            query.wait_for_timeouts()
+            query.wait_until_none_is_open()
             query.start(successor, 3)
         found |= {f"{name}, expired": query for name, query in expired.items()}
         return {name: Ended(query, successor.failures(query.name)) for name, query in found.items()}
@@ -143,7 +143,7 @@ def test_what_has_timed_out_in_part_is_refused_with_what_to_do(killed: dict[str,
         assert "and the others are committed; to have the batch written again, with the rows of that part" in failure
         assert "remove slot-2 from held:" in failure
         assert f"{query.location}/transactions; to go on without the rows that are lost, create" in failure
-    found = query.committed()
+    found = query.committed(ROWS + ROWS // 2)
     assert len(found) == len(set(found)) == ROWS + ROWS // 2
     assert set(found) < set(VALUES)
-    assert query.open() == []
+    query.wait_until_none_is_open(10.0)
