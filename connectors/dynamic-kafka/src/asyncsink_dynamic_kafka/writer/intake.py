@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -16,9 +15,8 @@ from asyncsink_dynamic_kafka.routing.blocks import NO_STREAM, StreamBlock
 from asyncsink_dynamic_kafka.writer.streams import NOT_SUBSCRIBED, named, why_refused
 from asyncsink_kafka.encoding import sizes_beyond
 from asyncsink_kafka.row_checks import check_rows
+from asyncsink_kafka.writer.converting import Converting
 from asyncsink_kafka.writer.rejections import Refused
-
-logger = logging.getLogger(__name__)
 
 Part = tuple[StreamBlock | None, list[Refused]]
 """Records that can be sent, and rows that cannot."""
@@ -27,27 +25,15 @@ _ROUTED: Final = "routed"
 """Stands for the topic while rows are checked: the router chooses among those of the metadata."""
 
 
-class Intake:
+class Intake(Converting):
     """Makes blocks of elements and of Arrow batches.
 
     :param is_subscribed: whether there is a stream of this id
     """
 
     def __init__(self, converter: Any, *, max_record_bytes: int, is_subscribed: Callable[[str], bool]) -> None:
-        self._converter, self._most, self._is_subscribed = converter, max_record_bytes, is_subscribed
-        self._next = 0
-        self._has_warned = False
-
-    @property
-    def next(self) -> int:
-        """The sequence that the next element will have."""
-        return self._next
-
-    def offer(self, count: int, context: WriteContext | None) -> int:
-        """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
-        first = self._next if context is None else context.sequence
-        self._next = max(self._next, first + count)
-        return first
+        super().__init__(converter)
+        self._most, self._is_subscribed = max_record_bytes, is_subscribed
 
     # ---- converting ------------------------------------------------------------------------------------------
 
@@ -55,12 +41,12 @@ class Intake:
         """Elements, each by the converter."""
         first = self.offer(len(elements), context)
         try:
-            made = _stream_records(self._converter.apply_many(elements, at(context, first)))
+            made = _stream_records(self.converter.apply_many(elements, at(context, first)))
             return self._checked(StreamBlock.of(made, first))
         except Exception as error:
             self._warn(error, len(elements))
         return self._one_by_one(
-            elements, first, lambda element, place: self._converter.apply(element, at(context, place))
+            elements, first, lambda element, place: self.converter.apply(element, at(context, place))
         )
 
     def of_records(self, entries: Sequence[Any], context: WriteContext | None) -> Part:
@@ -82,7 +68,7 @@ class Intake:
         return self._one_by_one(rows, first, apply)
 
     def _converted(self, batch: Any, first: int) -> StreamBlock:
-        converter, context = self._converter, WriteContext(sequence=first)
+        converter, context = self.converter, WriteContext(sequence=first)
         if (convert := getattr(converter, "block", None)) is not None:
             block: StreamBlock = convert(batch, first)
             return block
@@ -93,32 +79,14 @@ class Intake:
         return StreamBlock.of(_stream_records([*made]), first)
 
     def _one_by_one(self, elements: Sequence[Any], first: int, apply: Callable[[Any, int], Any]) -> Part:
-        made: list[KafkaStreamRecord] = []
-        sequences: list[int] = []
-        refused: list[Refused] = []
-        for place, element in enumerate(elements, first):
-            try:
-                record = _stream_records([apply(element, place)])
-                StreamBlock.of(record, place)
-            except Exception as error:
-                refused.append(self._refused(element, place, error))
-            else:
-                made += record
-                sequences.append(place)
+        def convert(element: Any, place: int) -> KafkaStreamRecord:
+            (record,) = _stream_records([apply(element, place)])
+            StreamBlock.of([record], place)
+            return record
+
+        made, sequences, refused = self._sift(elements, first, convert)
         block, wrong = self._checked(StreamBlock.of(made, np.asarray(sequences, dtype=np.int64)))
         return block, sorted([*refused, *wrong], key=lambda each: each.sequence)
-
-    def _warn(self, error: Exception, count: int) -> None:
-        if not self._has_warned and count > 1:
-            self._has_warned = True
-            name = type(self._converter).__name__
-            told = type(error).__name__, error
-            logger.warning("%s could not convert %d rows at once (%s: %s); it goes on one by one", name, count, *told)
-
-    def _refused(self, element: Any, sequence: int, error: Exception) -> Refused:
-        name = type(self._converter).__name__
-        told = f"{name} could not convert element {sequence}: {type(error).__name__}: {error}"
-        return Refused(sequence, "ConversionError", told, element=element, cause=error)
 
     # ---- checking --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,15 +15,14 @@ from asyncsink_kafka.encoding import sizes_beyond
 from asyncsink_kafka.record import KafkaRecord
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.row_checks import RefusedRow, check_rows
+from asyncsink_kafka.writer.converting import Converting
 from asyncsink_kafka.writer.rejections import Refused
-
-logger = logging.getLogger(__name__)
 
 Part = tuple[Records | None, list[Refused]]
 """Rows that can be sent, and rows after them that cannot."""
 
 
-class Intake:
+class Intake(Converting):
     """Makes rows of elements and of Arrow batches.
 
     :param allowed: the topics that may be written to; None for all
@@ -38,21 +36,8 @@ class Intake:
         allowed: Callable[[str], bool] | None,
         max_record_bytes: int,
     ) -> None:
-        self.converter = converter
+        super().__init__(converter)
         self._topic, self._allowed, self._most = topic, allowed, max_record_bytes
-        self._next = 0
-        self._has_warned = False
-
-    @property
-    def next(self) -> int:
-        """The sequence that the next element will have."""
-        return self._next
-
-    def offer(self, count: int, context: WriteContext | None) -> int:
-        """The sequence of the first of `count` elements: the caller's, or the next that no element has had."""
-        first = self._next if context is None else context.sequence
-        self._next = max(self._next, first + count)
-        return first
 
     # ---- converting ------------------------------------------------------------------------------------------
 
@@ -65,18 +50,13 @@ class Intake:
             )
         except Exception as error:
             self._warn(error, len(elements))
-        records: list[KafkaRecord] = []
-        sequences: list[int] = []
-        refused: list[Refused] = []
-        for place, element in enumerate(elements):
-            try:
-                (record,) = self._records([self.converter.apply(element, at(context, first + place))])
-                Records.of([record], first + place)
-            except Exception as error:
-                refused.append(self._refused(element, first + place, error))
-            else:
-                records.append(record)
-                sequences.append(first + place)
+
+        def convert(element: Any, sequence: int) -> KafkaRecord:
+            (record,) = self._records([self.converter.apply(element, at(context, sequence))])
+            Records.of([record], sequence)
+            return record
+
+        records, sequences, refused = self._sift(elements, first, convert)
         rows, wrong = self._checked(Records.of(records, np.asarray(sequences, dtype=np.int64)))
         return rows, sorted([*refused, *wrong], key=lambda each: each.sequence)
 
@@ -97,14 +77,8 @@ class Intake:
             return self._checked(self._converted(batch, first))
         except Exception as error:
             self._warn(error, batch.num_rows)
-        good: list[Records] = []
-        refused: list[Refused] = []
-        for place in range(batch.num_rows):
-            row = batch.slice(place, 1)
-            try:
-                good.append(self._converted(row, first + place))
-            except Exception as error:
-                refused.append(self._refused(row, first + place, error))
+        alone = (batch.slice(place, 1) for place in range(batch.num_rows))
+        good, _, refused = self._sift(alone, first, self._converted)
         if not good:
             return None, refused
         rows, wrong = self._checked(Records.concat(good))
@@ -128,18 +102,6 @@ class Intake:
             if not isinstance(each, KafkaRecord):
                 raise TypeError(f"{type(each).__name__} is no KafkaRecord, which a converter for Kafka has to make")
         return entries
-
-    def _warn(self, error: Exception, count: int) -> None:
-        if not self._has_warned and count > 1:
-            self._has_warned = True
-            name = type(self.converter).__name__
-            told = type(error).__name__, error
-            logger.warning("%s could not convert %d rows at once (%s: %s); it goes on one by one", name, count, *told)
-
-    def _refused(self, element: Any, sequence: int, error: Exception) -> Refused:
-        name = type(self.converter).__name__
-        told = f"{name} could not convert element {sequence}: {type(error).__name__}: {error}"
-        return Refused(sequence, "ConversionError", told, element=element, cause=error)
 
     # ---- checking --------------------------------------------------------------------------------------------
 
