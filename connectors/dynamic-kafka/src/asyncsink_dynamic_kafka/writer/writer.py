@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-import warnings
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import anyio
@@ -14,8 +11,6 @@ import anyio
 from asyncsink.blocks import EntryBlock
 from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext
-from asyncsink.errors import WriterClosedError
-from asyncsink.sink import SinkWriter
 from asyncsink.writer import WriterStatistics
 from asyncsink_dynamic_kafka.routing.blocks import StreamBlock
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
@@ -28,18 +23,17 @@ from asyncsink_dynamic_kafka.writer.singles import Singles
 from asyncsink_dynamic_kafka.writer.streams import pieces
 from asyncsink_dynamic_kafka.writer.tail import Tail
 from asyncsink_kafka.writer.books import Books
+from asyncsink_kafka.writer.life import BookedWriter
 
 if TYPE_CHECKING:
     from asyncsink_dynamic_kafka.sink import DynamicKafkaSink
-
-logger = logging.getLogger(__name__)
 
 PIECE_SHARE: Final = 16
 """A block is routed in pieces of this part of what the writer may hold, for each cluster to have room again."""
 
 
 @final
-class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWriterState]):
+class DynamicKafkaWriter(BookedWriter[DynamicKafkaTransaction, DynamicKafkaWriterState]):
     """Writes records of streams to the clusters that their streams have; a context manager as :class:`KafkaWriter` is.
 
     :meth:`reconcile_state` follows the metadata on entering, before each write or block, and in :meth:`flush`; a change
@@ -59,6 +53,7 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         config: AsyncSinkWriterConfig,
         states: Sequence[DynamicKafkaWriterState] = (),
     ) -> None:
+        super().__init__()
         sink.check_config(config)
         self._sink, self._init, self._config, self._states = sink, context, config, states
         self._converter = sink.converter(context.schema)
@@ -67,9 +62,7 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
             max_record_bytes=config.max_record_size_in_bytes,
             is_subscribed=lambda stream_id: stream_id in self._delivery.metadata.streams,
         )
-        self._statistics = WriterStatistics()
         self._thread: int | None = None
-        self._entered = False
         self._delivery: Delivery
         self._books: Books
         self._counts: Counts
@@ -85,9 +78,7 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
         :raises MetadataUnavailableError: the metadata service does not answer, and no state tells of all streams
         :raises MetadataError: what it answers cannot be used, such as an unknown stream
         """
-        if self._entered:
-            raise WriterClosedError("a writer can be entered once; make a new one")
-        self._entered = True
+        self._enter()
         self._thread = threading.get_ident()
         self._delivery = Delivery(self._sink, self._init, self._config)
         self._books, self._counts = self._delivery.books, self._delivery.counts
@@ -104,40 +95,9 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        books = self._books
-        try:
-            if error is None:
-                if not books.is_over:
-                    await self.flush(end_of_input=True)
-                    await self._settling.end()
-            elif books.failure is not None:
-                logger.error("the writer had failed as well: %s", books.failure)
-        except BaseException as failure:
-            error = failure
-            raise
-        finally:
-            self._close()
-            await self._delivery.leave(error or books.failure)
-        if error is None:
-            books.raise_unseen()
-
-    async def aclose(self) -> None:
-        """Give everything up and close; sends nothing more. May be called from any task of the loop, and twice.
-
-        Warns with the number of unacknowledged rows, some of which may be stored all the same.
-
-        :raises DeliveryError: the error with which the writer had failed, if no call has raised it yet
-        """
-        if not self._entered or self._books.is_closed:
-            return
-        self._close()
-        self._books.raise_unseen()
-        left = self._statistics.unacknowledged
-        if left and self._books.failure is None:
-            warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=2)
+    async def _finish(self) -> None:
+        await super()._finish()
+        await self._settling.end()
 
     def _close(self) -> None:
         if not self._books.is_closed:
@@ -208,11 +168,6 @@ class DynamicKafkaWriter(SinkWriter[Any, DynamicKafkaTransaction, DynamicKafkaWr
             self._books.accounting.accepted += len(piece)
             self._delivery.put(piece)
             await self._delivery.room()
-
-    def _check(self) -> None:
-        if not self._entered:
-            raise WriterClosedError("the writer has not been entered yet; use `async with` it")
-        self._books.check()
 
     # ---- flush, commits and counts ---------------------------------------------------------------------------
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, final
 
 import anyio
@@ -18,7 +15,6 @@ from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, WriteContext
 from asyncsink.errors import DestinationUnavailableError, StalledError, WriterClosedError
 from asyncsink.metrics import WriterMetrics
-from asyncsink.sink import SinkWriter
 from asyncsink.writer import WriterStatistics
 from asyncsink_kafka.converter import KafkaConverter
 from asyncsink_kafka.encoding import codec
@@ -30,12 +26,11 @@ from asyncsink_kafka.transactions.committable import KafkaTransaction
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.delivery import Delivery
 from asyncsink_kafka.writer.intake import Intake, Part
+from asyncsink_kafka.writer.life import BookedWriter
 from asyncsink_kafka.writer.plain import plain_size
 
 if TYPE_CHECKING:
     from asyncsink_kafka.sink import KafkaSink
-
-logger = logging.getLogger(__name__)
 
 _NO_CONTEXT = WriteContext()
 
@@ -44,7 +39,7 @@ LEAST_FREE = 0.25
 
 
 @final
-class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
+class KafkaWriter(BookedWriter[KafkaTransaction, Never]):
     """Writes rows to Kafka; an async context manager that one task of an asyncio loop enters and leaves.
 
     Batching, repeating, order within a partition and idempotence are the producer's, below; options, accounting, dead
@@ -55,6 +50,7 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
     """
 
     def __init__(self, sink: KafkaSink, context: InitContext, config: AsyncSinkWriterConfig) -> None:
+        super().__init__()
         sink.check_config(config)
         self._sink, self._init, self._config = sink, context, config
         options = sink.options
@@ -70,9 +66,7 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         self._good_topics = {options.topic} - {None}
         """Topics that rows were found to name rightly."""
         self._ignores_context = isinstance(self._converter, KafkaConverter)
-        self._statistics = WriterStatistics()
         self._thread: int | None = None
-        self._entered = False
         self._delivery: Delivery
         self._books: Books
 
@@ -84,9 +78,7 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
         :raises RequestError: the brokers refuse this client
         :raises DestinationUnavailableError: none of them answers within ``retry.timeout``
         """
-        if self._entered:
-            raise WriterClosedError("a writer can be entered once; make a new one")
-        self._entered = True
+        self._enter()
         self._thread = threading.get_ident()
         self._delivery = Delivery(self._sink, self._init, self._config, self._partitioner, self._codec)
         self._books = self._delivery.books
@@ -103,40 +95,6 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
             await self._delivery.leave(error)
             raise
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        books = self._books
-        try:
-            if error is None:
-                if not books.is_over:
-                    await self.flush(end_of_input=True)
-            elif books.failure is not None:
-                logger.error("the writer had failed as well: %s", books.failure)
-        except BaseException as failure:
-            error = failure
-            raise
-        finally:
-            self._close()
-            await self._delivery.leave(error or books.failure)
-        if error is None:
-            books.raise_unseen()
-
-    async def aclose(self) -> None:
-        """Give everything up and close; sends nothing more. May be called from any task of the loop, and twice.
-
-        Warns with the number of unacknowledged rows, some of which may be stored all the same.
-
-        :raises DeliveryError: the error with which the writer had failed, if no call has raised it yet
-        """
-        if not self._entered or self._books.is_closed:
-            return
-        self._close()
-        self._books.raise_unseen()
-        left = self._statistics.unacknowledged
-        if left and self._books.failure is None:
-            warnings.warn(f"closed with {left} unacknowledged entries", ResourceWarning, stacklevel=2)
 
     async def withdraw(self) -> Records | None:
         """Give the brokers up at once, and return all that they have not acknowledged, for others to deliver.
@@ -300,11 +258,6 @@ class KafkaWriter(SinkWriter[Any, KafkaTransaction, Never]):
             books.size_in_bytes + size <= config.max_buffered_size_in_bytes
             and books.waiting + count <= config.max_buffered_requests
         )
-
-    def _check(self) -> None:
-        if not self._entered:
-            raise WriterClosedError("the writer has not been entered yet; use `async with` it")
-        self._books.check()
 
     def bound(self, *, max_buffered_requests: int, max_buffered_size_in_bytes: int) -> None:
         """Hold no more than this from now on: the share of a writer that is one of several."""
