@@ -23,7 +23,7 @@ import anyio
 import httpx
 
 from asyncsink_http import HttpOptions
-from asyncsink_http.transport import SlotTransport
+from asyncsink_http.client.httpcore_transport import SlotTransport
 from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction
 from asyncsink_testing.bench import Comparison, Run, arguments, compare, interleave, report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from asyncsink_http.auth import authorization
+from asyncsink_http.auth.static import authorization
 from asyncsink_http.options import HttpOptions
 
 _MESSAGE_CHARACTERS = 200

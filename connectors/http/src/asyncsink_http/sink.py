@@ -12,15 +12,15 @@ from asyncsink.context import InitContext, Schema
 from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
 from asyncsink.request import RequestEntries, RequestResult
-from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
-from asyncsink_http.entry import HttpConverter, HttpEntry, KeyedEntry
-from asyncsink_http.entry_serializer import HttpEntrySerializer
-from asyncsink_http.errors import ERRORS, is_stored, refusal
+from asyncsink_http.answers.codes import ERRORS, is_stored, refusal
+from asyncsink_http.answers.retry_after import retry_after_s
+from asyncsink_http.bodies.framing import compress, encode_body, overhead_in_bytes
+from asyncsink_http.entries.converter import HttpConverter, HttpEntry, KeyedEntry
+from asyncsink_http.entries.serializer import HttpEntrySerializer
 from asyncsink_http.options import HttpOptions
-from asyncsink_http.retry_after import retry_after_s
 
 if TYPE_CHECKING:
-    from asyncsink_http.transport import SlotTransport
+    from asyncsink_http.client.httpcore_transport import SlotTransport
 
 
 class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
@@ -58,7 +58,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
             )
 
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[SlotTransport]:
-        from asyncsink_http.transport import SlotTransport
+        from asyncsink_http.client.httpcore_transport import SlotTransport
 
         return SlotTransport(self.options)
 

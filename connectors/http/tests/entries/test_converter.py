@@ -10,8 +10,8 @@ import pytest
 from asyncsink import Column, Schema, SchemaError, WriteContext, WriterInitContext
 from asyncsink.json_text import encode_row
 from asyncsink_http import HttpSink
-from asyncsink_http.entry import HttpConverter, KeyedEntry
-from asyncsink_http.options import Body
+from asyncsink_http.entries.converter import HttpConverter, KeyedEntry
+from asyncsink_http.options.http_options import Body
 
 CONTEXT = WriterInitContext(query_id="query", batch_id=4, writer_id=2)
 

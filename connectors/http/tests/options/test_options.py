@@ -8,7 +8,7 @@ import pytest
 
 from asyncsink import ConfigurationError
 from asyncsink_http import HttpOptions, HttpSink
-from asyncsink_http.auth import authorization
+from asyncsink_http.auth.static import authorization
 
 URL = "https://api.example.com/rows"
 

@@ -21,9 +21,9 @@ import anyio
 import httpx
 
 from asyncsink.errors import RequestError
-from asyncsink_http.auth import authorization
-from asyncsink_http.errors import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
-from asyncsink_http.options import CONTENT_TYPES, HttpOptions
+from asyncsink_http.answers.codes import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
+from asyncsink_http.auth.static import authorization
+from asyncsink_http.options.http_options import CONTENT_TYPES, HttpOptions
 from asyncsink_http.redaction import redact
 
 _MAX_ANSWER_BYTES = 64 * 1024
@@ -103,7 +103,7 @@ class SlotTransport:
     async def send(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Send one request and read its answer.
 
-        :raises RequestError: there was no complete answer; its code is one of :mod:`asyncsink_http.errors`
+        :raises RequestError: there was no complete answer; its code is one of :mod:`asyncsink_http.answers.codes`
         """
         async with self._slot() as client:
             try:

@@ -20,7 +20,7 @@ from anyio.streams.tls import TLSListener
 
 from asyncsink import RequestError
 from asyncsink_http import HttpOptions
-from asyncsink_http.transport import HttpAnswer, SlotTransport
+from asyncsink_http.client.httpcore_transport import HttpAnswer, SlotTransport
 from asyncsink_testing import FaultyHttpServer, Reaction
 from asyncsink_testing.conformance.watching import until
 

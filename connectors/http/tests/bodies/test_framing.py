@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from asyncsink import ListBlock, ListRequestEntries
 from asyncsink_http import HttpSink
-from asyncsink_http.encoding import compress, encode_body, overhead_in_bytes
-from asyncsink_http.entry import HttpEntry, KeyedEntry
-from asyncsink_http.options import Body
+from asyncsink_http.bodies.framing import compress, encode_body, overhead_in_bytes
+from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
+from asyncsink_http.options.http_options import Body
 
 
 @pytest.mark.parametrize(

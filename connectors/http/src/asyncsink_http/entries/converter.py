@@ -10,7 +10,7 @@ from asyncsink.blocks import ListBlock
 from asyncsink.context import InitContext, Schema, WriteContext, idempotency_prefix
 from asyncsink.converter import ElementConverter
 from asyncsink.payloads import Payloads
-from asyncsink_http.options import Body
+from asyncsink_http.options.http_options import Body
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from asyncsink_http.retry_after import retry_after_s
+from asyncsink_http.answers.retry_after import retry_after_s
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from asyncsink.serializer import SimpleVersionedSerializer
-from asyncsink_http.entry import HttpEntry, KeyedEntry
+from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
 
 _KEY_LENGTH = struct.Struct(">i")
 _NO_KEY = -1

@@ -4,8 +4,8 @@ import pytest
 
 from asyncsink import BufferedRequestState
 from asyncsink_http import HttpSink
-from asyncsink_http.entry import HttpEntry, KeyedEntry
-from asyncsink_http.entry_serializer import HttpEntrySerializer
+from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
+from asyncsink_http.entries.serializer import HttpEntrySerializer
 
 
 @pytest.mark.parametrize("entry", [b"", b'{"a":1}', KeyedEntry(b'{"a":1}', "q/1/2/3é"), KeyedEntry(b"", "")])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable
 
-from asyncsink_http.entry import HttpEntry, KeyedEntry
-from asyncsink_http.options import Body
+from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
+from asyncsink_http.options.http_options import Body
 
 _GZIP_LEVEL = 1  # on JSON about 8 times as fast as level 9, for a body that is a fifth larger
 

@@ -6,7 +6,7 @@ import pytest
 
 from asyncsink import FailureKind
 from asyncsink_http import HttpOptions
-from asyncsink_http.errors import (
+from asyncsink_http.answers.codes import (
     CERTIFICATE,
     CONNECT,
     CONNECTION_LOST,

@@ -1,0 +1,1 @@
+"""Who sends: the credentials of a request."""

@@ -1,0 +1,1 @@
+"""Bodies of requests: payloads framed, and compressed."""

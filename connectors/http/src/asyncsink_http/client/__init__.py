@@ -1,0 +1,1 @@
+"""The client: requests with their credentials over connections of their own."""
