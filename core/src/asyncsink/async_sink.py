@@ -35,7 +35,7 @@ class AsyncSink(ConfiguredSink[InputT, Never, BufferedRequestState[EntryT], Neve
     """
 
     errors: ClassVar[ErrorTable] = ErrorTable()
-    """What the service's error codes and the client's exceptions mean."""
+    """What the service's error codes and the client's exceptions mean; see :meth:`error_table`."""
     atomic_requests: ClassVar[bool] = False
     """Whether a request is stored whole, in order, or not at all."""
 
@@ -56,6 +56,13 @@ class AsyncSink(ConfiguredSink[InputT, Never, BufferedRequestState[EntryT], Neve
         with different clients if it is used more than once. What it raises gives the client back and ends the writer,
         and what was to be restored stays in the snapshot.
         """
+
+    def error_table(self) -> ErrorTable:
+        """What codes and exceptions mean in a writer of this sink, asked once for each; by default :attr:`errors`.
+
+        A sink whose options move codes from one kind to another makes its table here.
+        """
+        return self.errors
 
     def max_record_size_in_bytes(self, config: AsyncSinkWriterConfig) -> int:
         """The bytes that an entry may have in this writer; asked once, after :meth:`connected`.

@@ -68,9 +68,13 @@ class RequestResult:
 
     :param failed: the failures by index into the request's entries. An index outside the request is a bug of the
         connector and fails the writer
+    :param pause_s: seconds for which the service asks to be left alone although it has answered, such as the rest of
+        a window whose quota is used up. The whole scope waits, at most ``retry.retry_after_cap_s``; nothing has
+        failed, so neither backoff nor the destination's time begins
     """
 
     failed: Mapping[int, Failure] = field(default_factory=dict)
+    pause_s: float | None = None
 
     OK: ClassVar[RequestResult]
 

@@ -226,8 +226,13 @@ class Limiter:
             self._backoff_since_start = self._starts
             self._backoffs += 1
             self.not_before_s = max(self.not_before_s, now_s + self.jitter_s(self._backoffs))
-        if retry_after_s is not None and retry_after_s > 0:
-            self.not_before_s = max(self.not_before_s, now_s + min(retry_after_s, self._retry.retry_after_cap_s))
+        if retry_after_s is not None:
+            self.pause(now_s, retry_after_s)
+
+    def pause(self, now_s: float, pause_s: float) -> None:
+        """Hold the scope back as the service asks for it, whether something has failed or not; at most the cap."""
+        if pause_s > 0:
+            self.not_before_s = max(self.not_before_s, now_s + min(pause_s, self._retry.retry_after_cap_s))
 
     def jitter_s(self, attempts: int) -> float:
         """Full jitter: uniform between 0 and the exponential backoff after so many failures."""

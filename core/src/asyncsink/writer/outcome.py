@@ -20,6 +20,7 @@ class Outcome:
 
     :ivar kind: of the whole request, or None if it was answered entry by entry
     :ivar failures: by index, where it was answered entry by entry; every other entry is stored
+    :ivar pause_s: for how long the service wants to be left alone, though it has answered
     :ivar error: what to tell the user, and what to chain, when it comes to that
     """
 
@@ -28,6 +29,7 @@ class Outcome:
     error: BaseException | None = None
     retry_after_s: float | None = None
     failures: dict[int, tuple[FailureKind, Failure]] = field(default_factory=dict)
+    pause_s: float | None = None
 
     def indices(self, kind: FailureKind) -> list[int]:
         """The entries that failed in this way, in order."""
@@ -70,7 +72,7 @@ class Judge:
             return Outcome(FailureKind.FATAL, "IndexError", wrong)
         if not all(map(_is_told, result.failed.values())):
             return Outcome(FailureKind.FATAL, "TypeError", _untold("Failure"))
-        outcome = Outcome()
+        outcome = Outcome(pause_s=result.pause_s)
         for index, failure in result.failed.items():
             kind = failure.kind or self._errors.kind_of(failure.code)
             if kind is None:

@@ -38,7 +38,7 @@ class Settlement:
     def __init__(self, sink: AsyncSink[Any, Any, Any], engine: Engine, rejections: Rejections) -> None:
         self._engine, self._retry, self._rejections = engine, engine.config.retry, rejections
         self._accounting, self._time = engine.accounting, engine.time
-        self._judge = Judge(sink.errors, type(sink).__name__)
+        self._judge = Judge(sink.error_table(), type(sink).__name__)
         self.retried = self.throttled = self.failed_requests = 0
         self.last_send_time_s: float | None = None
         engine.time.on_timeout = self._time_out
@@ -57,11 +57,17 @@ class Settlement:
                 if engine.keyed:
                     request.lane.free(request.pieces)
                 request.lane.scope.limiter.succeed()
+                if answer.pause_s is not None:
+                    self._pause(request, answer.pause_s)
             else:
                 self._settle(request, self._judge.judge(answer, len(request)))
             engine.go_on(request.lane)
         except Exception as error:
             engine.fail_while(f"settling request {request.id}", error)
+
+    def _pause(self, request: InFlightRequest[Any], pause_s: float) -> None:
+        """The service wants to be left alone, though it has answered."""
+        request.lane.scope.limiter.pause(self._engine.clock(), pause_s)
 
     def _release(
         self,
@@ -81,6 +87,8 @@ class Settlement:
 
     def _settle(self, request: InFlightRequest[Any], outcome: Outcome) -> None:
         if outcome.kind is None:
+            if outcome.pause_s is not None:
+                self._pause(request, outcome.pause_s)
             entries = self._sorted(request, outcome)
             wait_s, ignored = entries.throttle_wait_s, entries.says_nothing_of_load
             self._release(request, entries.count, entries.throttled_count, wait_s, ignored)
@@ -179,6 +187,8 @@ class Settlement:
         if not self._engine.is_open or not isinstance(answer, RequestResult) or request not in request.lane.sealed:
             return
         outcome = self._judge.judge(answer, len(request))
+        if outcome.pause_s is not None:
+            self._pause(request, outcome.pause_s)
         if outcome.kind is None and not outcome.is_throttled(len(request)):
             entries = self._sorted(request, outcome)
             request.lane.sealed.remove(request)
