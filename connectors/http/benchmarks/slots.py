@@ -22,8 +22,12 @@ from typing import Any
 import anyio
 import httpx
 
+from asyncsink import ListBlock, ListRequestEntries, RequestEntries
 from asyncsink_http import HttpOptions
-from asyncsink_http.client.httpcore_transport import SlotTransport
+from asyncsink_http.bodies.body import body_of
+from asyncsink_http.client.client import HttpClient
+from asyncsink_http.entries.entry import HttpEntry
+from asyncsink_http.requests.building import RequestBuilder
 from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction
 from asyncsink_testing.bench import Comparison, Run, arguments, compare, interleave, report
 
@@ -31,6 +35,7 @@ IN_FLIGHT = (1, 16, 64, 256)
 REQUESTS = 512
 MOST_GROWTH = 1.5
 BODY = b'[{"flight": 1545, "carrier": "UA", "origin": "EWR", "dest": "IAH", "distance": 1400}]'
+ENTRIES: RequestEntries[HttpEntry] = ListRequestEntries(ListBlock([BODY[1:-1]], [len(BODY)]))
 
 Send = Callable[[], Awaitable[Any]]
 Client = Callable[[str, int], AbstractAsyncContextManager[Send]]
@@ -55,8 +60,10 @@ def serve(pipe: Connection) -> None:
 
 @asynccontextmanager
 async def slots(url: str, in_flight: int) -> AsyncIterator[Send]:
-    async with SlotTransport(HttpOptions(url=url)) as transport:
-        yield lambda: transport.send(BODY, {})
+    options = HttpOptions(url=url).resolved()
+    builder = RequestBuilder(options, body_of(options))
+    async with HttpClient(options) as client:
+        yield lambda: client.send(builder.build(ENTRIES))
 
 
 @asynccontextmanager

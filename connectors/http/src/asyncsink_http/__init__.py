@@ -6,14 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from asyncsink_http.answers.answer import HttpAnswer
     from asyncsink_http.options import HttpOptions
+    from asyncsink_http.requests.request import HttpRequest
     from asyncsink_http.sink import HttpSink
 
     __version__: str
 
-__all__ = ["HttpOptions", "HttpSink"]
+__all__ = ["HttpAnswer", "HttpOptions", "HttpRequest", "HttpSink"]
 
-_MODULES = {"HttpOptions": "options", "HttpSink": "sink"}
+_MODULES = {
+    "HttpAnswer": "answers.answer",
+    "HttpOptions": "options",
+    "HttpRequest": "requests.request",
+    "HttpSink": "sink",
+}
 
 
 def __getattr__(name: str) -> Any:

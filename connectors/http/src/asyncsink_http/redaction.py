@@ -5,31 +5,48 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from asyncsink_http.auth.static import authorization
 from asyncsink_http.options import HttpOptions
 
-_MESSAGE_CHARACTERS = 200
 _WORD_CHARACTERS = 4  # a shorter secret is hidden where it stands alone: hiding every "1" would leave no message
 
 
-def redact(text: str, options: HttpOptions) -> str:
-    """The first 200 characters of a text in one line, without the secrets among the options."""
-    for secret in secrets_of(options):
-        if len(secret) >= _WORD_CHARACTERS:
-            text = text.replace(secret, "***")
-        else:
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
-    line = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text).strip()
-    return line if len(line) <= _MESSAGE_CHARACTERS else line[: _MESSAGE_CHARACTERS - 1] + "…"
+class Redaction:
+    """Hides secrets in texts: those among the options, and those that a client learns later."""
+
+    def __init__(self, options: HttpOptions) -> None:
+        self._secrets: list[str] = []
+        self.learn(*_of_options(options))
+
+    def learn(self, *secrets: str) -> None:
+        """Hide these too from now on, in each form in which a server may repeat them; blanks are no secret."""
+        found = {*self._secrets, *(secret for secret in secrets if secret.strip())}
+        # The longest first: one secret may be part of another.
+        self._secrets = sorted(found, key=len, reverse=True)
+
+    def learn_header(self, value: str) -> None:
+        """Hide the value of a header; the credentials of ``Basic abc`` are told without their scheme too."""
+        self.learn(value, value.partition(" ")[2])
+
+    def hide(self, text: str, most: int = 200) -> str:
+        """The first `most` characters of a text in one line, without secrets."""
+        for secret in self._secrets:
+            if len(secret) >= _WORD_CHARACTERS:
+                text = text.replace(secret, "***")
+            else:
+                text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+        line = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text).strip()
+        return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def secrets_of(options: HttpOptions) -> list[str]:
-    """Every value that may be a secret, in each form in which a server may repeat it; longest first."""
-    found = {options.bearer_token, options.password, *_of_query(urlsplit(options.url).query)}
-    values = [*options.headers.values(), authorization(options) or ""]
-    # The credentials of `Basic abc` are told without their scheme too.
-    found.update(values, (value.partition(" ")[2] for value in values))
-    return sorted((secret for secret in found if secret and secret.strip()), key=len, reverse=True)
+def _of_options(options: HttpOptions) -> list[str]:
+    values = options.headers.values()
+    return [
+        options.bearer_token or "",
+        options.password or "",
+        *_of_query(urlsplit(options.url).query),
+        *values,
+        *(value.partition(" ")[2] for value in values),
+    ]
 
 
 def _of_query(query: str) -> list[str]:

@@ -12,18 +12,20 @@ from asyncsink.context import InitContext, Schema
 from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
 from asyncsink.request import RequestEntries, RequestResult
-from asyncsink_http.answers.codes import ERRORS, is_stored, refusal
-from asyncsink_http.answers.retry_after import retry_after_s
-from asyncsink_http.bodies.framing import compress, encode_body, overhead_in_bytes
-from asyncsink_http.entries.converter import HttpConverter, HttpEntry, KeyedEntry
+from asyncsink_http.answers.judging import AnswerJudge
+from asyncsink_http.answers.statuses import StatusTable
+from asyncsink_http.bodies.body import Body, body_of
+from asyncsink_http.entries.converter import HttpConverter
+from asyncsink_http.entries.entry import HttpEntry, payload_of
 from asyncsink_http.entries.serializer import HttpEntrySerializer
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.requests.building import RequestBuilder
 
 if TYPE_CHECKING:
-    from asyncsink_http.client.httpcore_transport import SlotTransport
+    from asyncsink_http.client.client import HttpClient
 
 
-class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
+class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
     """Sends rows as JSON to one URL: ``HttpSink(url="https://api.example.com/rows")``.
 
     A 2xx answer stores a whole request, every other stores none of it; the README lists what follows each. Delivery is
@@ -35,7 +37,6 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
 
     options_type: ClassVar[type[HttpOptions]] = HttpOptions
     defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig(request_timeout_s=30.0)
-    errors: ClassVar[ErrorTable] = ERRORS
     entry_serializer: ClassVar[HttpEntrySerializer] = HttpEntrySerializer()
 
     options: HttpOptions
@@ -44,45 +45,43 @@ class HttpSink(AsyncSink[Any, HttpEntry, "SlotTransport"]):
         self, options: HttpOptions | None = None, *, config: AsyncSinkWriterConfig | None = None, **values: Any
     ) -> None:
         super().__init__(options, config=config, **values)
-        self._overhead = overhead_in_bytes(self.options.body)
+        resolved = self.options.resolved()
+        self._resolved = resolved
+        self._body: Body = body_of(resolved)
+        self._builder = RequestBuilder(resolved, self._body)
+        self._statuses = StatusTable.of(resolved)
+        self._judge = AnswerJudge(resolved, self._statuses)
 
     def default_config(self) -> AsyncSinkWriterConfig:
-        return replace(self.defaults, max_batch_size=1) if self.options.body == "single" else self.defaults
+        return replace(self.defaults, max_batch_size=1) if self._sends_one_row else self.defaults
 
     def check_config(self, config: AsyncSinkWriterConfig) -> None:
         super().check_config(config)
-        if self.options.body == "single" and config.max_batch_size != 1:
+        if self._sends_one_row and config.max_batch_size != 1:
             raise ConfigurationError(
                 f"max_batch_size (option maxBatchSize) = {config.max_batch_size} contradicts body=single, which sends "
                 "one row a request; leave it out or set it to 1, or set body=ndjson"
             )
 
-    def connect(self, context: InitContext) -> AbstractAsyncContextManager[SlotTransport]:
-        from asyncsink_http.client.httpcore_transport import SlotTransport
+    def error_table(self) -> ErrorTable:
+        return self._statuses.errors()
 
-        return SlotTransport(self.options)
+    def connect(self, context: InitContext) -> AbstractAsyncContextManager[HttpClient]:
+        from asyncsink_http.client.client import HttpClient
+
+        return HttpClient(self._resolved)
 
     def converter(self, schema: Schema | None) -> HttpConverter:
-        return HttpConverter(schema, self.options.body, self._overhead)
+        return HttpConverter(schema, self._body)
 
     def size_in_bytes(self, entry: HttpEntry) -> int:
-        payload = entry.payload if isinstance(entry, KeyedEntry) else entry
-        return len(payload) + self._overhead
+        return len(payload_of(entry)) + self._body.overhead
 
-    async def submit_request_entries(self, entries: RequestEntries[HttpEntry], client: SlotTransport) -> RequestResult:
-        options = self.options
-        body = encode_body(entries, options.body)
-        if options.compression == "gzip":
-            body = compress(body)
-        answer = await client.send(body, self._request_headers(entries))
-        if is_stored(answer.status):
-            return RequestResult.OK
-        wait_s = retry_after_s(answer.headers)
-        resent = options.idempotency_key and entries.attempt > 1
-        raise refusal(options, answer.status, answer.reason, answer.text, wait_s, resent=resent)
+    async def submit_request_entries(self, entries: RequestEntries[HttpEntry], client: HttpClient) -> RequestResult:
+        answer = await client.send(self._builder.build(entries))
+        return self._judge.judge(answer, entries, client.redaction)
 
-    def _request_headers(self, entries: RequestEntries[HttpEntry]) -> dict[str, str]:
-        if not self.options.idempotency_key:
-            return {}
-        first = entries[0]
-        return {"Idempotency-Key": first.key if isinstance(first, KeyedEntry) else entries.id}
+    @property
+    def _sends_one_row(self) -> bool:
+        # Asked for by the base before it has set up the rest of this sink.
+        return body_of(self.options.resolved()).one_row

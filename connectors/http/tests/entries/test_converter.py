@@ -10,13 +10,13 @@ import pytest
 from asyncsink import Column, Schema, SchemaError, WriteContext, WriterInitContext
 from asyncsink.json_text import encode_row
 from asyncsink_http import HttpSink
-from asyncsink_http.entries.converter import HttpConverter, KeyedEntry
-from asyncsink_http.options.http_options import Body
+from asyncsink_http.entries.converter import HttpConverter
+from asyncsink_http.entries.entry import Row
 
 CONTEXT = WriterInitContext(query_id="query", batch_id=4, writer_id=2)
 
 
-def converter(schema: Schema | None = None, body: Body = "json-array") -> HttpConverter:
+def converter(schema: Schema | None = None, body: str = "json-array") -> HttpConverter:
     made = HttpSink(url="http://localhost", body=body).converter(schema)
     made.open(CONTEXT)
     return made
@@ -73,14 +73,14 @@ def test_a_null_payload_is_refused() -> None:
 
 @pytest.mark.parametrize("body", ["json-array", "ndjson"])
 @pytest.mark.parametrize("payload", ["", " \t", b""])
-def test_an_empty_payload_is_refused_where_it_would_vanish_between_others(body: Body, payload: str | bytes) -> None:
+def test_an_empty_payload_is_refused_where_it_would_vanish_between_others(body: str, payload: str | bytes) -> None:
     with pytest.raises(ValueError, match=r"the payload is empty, .*; filter such rows out, or set body=single"):
         converter(body=body).apply(payload, WriteContext())
     batch = pa.RecordBatch.from_pydict({"body": ["1", payload if isinstance(payload, str) else ""]})
     with pytest.raises(ValueError, match="the payload is empty"):
         converter(schema_of(body="string"), body).apply_batch(batch, WriteContext())
     (entry,) = entries(converter(schema_of(body="string"), "single"), batch.slice(1))
-    assert isinstance(entry, KeyedEntry)
+    assert isinstance(entry, Row)
 
 
 def test_a_line_break_in_a_payload_is_refused_in_ndjson_alone() -> None:
@@ -136,8 +136,8 @@ def test_single_rows_carry_an_id_that_is_the_same_in_a_replay() -> None:
 def test_another_row_in_the_same_place_of_a_replay_has_another_id() -> None:
     made = converter(body="single")
     first, other = (made.apply(row, WriteContext(sequence=10)) for row in ({"id": 1}, {"id": 2}))
-    assert isinstance(first, KeyedEntry)
-    assert isinstance(other, KeyedEntry)
+    assert isinstance(first, Row)
+    assert isinstance(other, Row)
     assert first.key != other.key
 
 

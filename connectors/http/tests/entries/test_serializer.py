@@ -4,11 +4,11 @@ import pytest
 
 from asyncsink import BufferedRequestState
 from asyncsink_http import HttpSink
-from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
+from asyncsink_http.entries.entry import HttpEntry, Row
 from asyncsink_http.entries.serializer import HttpEntrySerializer
 
 
-@pytest.mark.parametrize("entry", [b"", b'{"a":1}', KeyedEntry(b'{"a":1}', "q/1/2/3é"), KeyedEntry(b"", "")])
+@pytest.mark.parametrize("entry", [b"", b'{"a":1}', Row(b'{"a":1}', key="q/1/2/3é"), Row(b"", key="")])
 def test_an_entry_comes_back_as_it_was(entry: HttpEntry) -> None:
     serializer = HttpEntrySerializer()
     twin = serializer.deserialize(1, serializer.serialize(entry))
@@ -30,5 +30,5 @@ def test_another_version_is_refused() -> None:
 def test_the_sink_serialises_its_writers_state() -> None:
     serializer = HttpSink(url="http://localhost").writer_state_serializer
     assert serializer is not None
-    state: BufferedRequestState[HttpEntry] = BufferedRequestState((b"1", KeyedEntry(b"2", "k")), (3, 3))
+    state: BufferedRequestState[HttpEntry] = BufferedRequestState((b"1", Row(b"2", key="k")), (3, 3))
     assert serializer.deserialize(serializer.version, serializer.serialize(state)) == state

@@ -1,10 +1,24 @@
-"""Who sends: the Authorization header."""
+"""Credentials that stand among the options."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 
+from asyncsink_http.answers.answer import HttpAnswer
+from asyncsink_http.auth.authorizer import Send
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.requests.request import Header, HttpRequest
+
+
+class StaticCredentials:
+    """Adds the same headers to every request."""
+
+    def __init__(self, headers: Sequence[Header]) -> None:
+        self._headers = tuple(headers)
+
+    async def exchange(self, request: HttpRequest, send: Send) -> HttpAnswer:
+        return await send(request.with_headers(self._headers))
 
 
 def authorization(options: HttpOptions) -> str | None:

@@ -1,38 +1,104 @@
-"""From the entries of a request to its body."""
+"""Bodies that are the payloads of rows, with something before, between and behind them."""
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
-from asyncsink_http.options.http_options import Body
+from asyncsink.blocks import ListBlock
+from asyncsink.request import RequestEntries
+from asyncsink_http.entries.entry import HttpEntry, Row, RowColumns, payload_of
 
-_GZIP_LEVEL = 1  # on JSON about 8 times as fast as level 9, for a body that is a fifth larger
-
-_OVERHEAD = {"json-array": 2, "ndjson": 1, "single": 0}
-
-
-def encode_body(entries: Iterable[HttpEntry], body: Body) -> bytes:
-    """The body of a request, uncompressed: ``[a,b]``, ``a\\nb\\n``, or the one entry as it is."""
-    payloads = [entry.payload if isinstance(entry, KeyedEntry) else entry for entry in entries]
-    if body == "json-array":
-        return b"[" + b",".join(payloads) + b"]"
-    if body == "ndjson":
-        return b"\n".join(payloads) + b"\n"
-    (payload,) = payloads
-    return payload
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def compress(body: bytes) -> bytes:
-    """The body as gzip; the same bytes for the same body, as no time is written into it."""
-    return gzip.compress(body, compresslevel=_GZIP_LEVEL, mtime=0)
+@dataclass(frozen=True, slots=True)
+class FramedBody:
+    """Payloads with a separator between two, behind a prefix and before a suffix.
 
-
-def overhead_in_bytes(body: Body) -> int:
-    """Bytes that an entry counts beside its own, so that no body is larger than the sum of what its entries count.
-
-    ndjson adds a line end to each. json-array adds a comma between two and two brackets around all: counted as two
-    for each entry, which a request of one entry needs, and which is a byte too many for every further one.
+    :param one_line: whether a line break ends a row, so that no payload may hold one
     """
-    return _OVERHEAD[body]
+
+    content_type: str
+    prefix: bytes
+    separator: bytes
+    suffix: bytes
+    one_line: bool = False
+
+    @property
+    def one_row(self) -> bool:
+        return False
+
+    @property
+    def overhead(self) -> int:
+        """As much as a request of one row needs, or each further row of another.
+
+        ndjson adds a line end to each. json-array adds a comma between two and two brackets around all: counted as
+        two for each row, which is a byte too many for every one but the first.
+        """
+        return max(len(self.prefix) + len(self.suffix), len(self.separator))
+
+    def checked(self, payload: bytes) -> bytes:
+        if not payload.strip():
+            raise ValueError(
+                "the payload is empty, and between others nothing of it would be seen; filter such rows out, or set "
+                "body=single"
+            )
+        if self.one_line and b"\n" in payload:
+            raise ValueError(
+                "the payload holds a line break, which ends a row in an ndjson body; write the row's JSON in one line, "
+                "or set body=json-array"
+            )
+        return payload
+
+    def encode(self, entries: RequestEntries[HttpEntry]) -> bytes:
+        payloads = [entry.payload if isinstance(entry, Row) else entry for entry in entries]
+        return b"".join((self.prefix, self.separator.join(payloads), self.suffix))
+
+    def block(self, payloads: pa.Array, rows: RowColumns | None) -> ListBlock[HttpEntry]:
+        found = payloads.to_pylist()
+        for payload in found:
+            self.checked(payload)
+        return list_block(found, self.overhead, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SingleBody:
+    """The payload of a row as it is, which may be empty."""
+
+    content_type: str = "application/json"
+
+    @property
+    def one_row(self) -> bool:
+        return True
+
+    @property
+    def overhead(self) -> int:
+        return 0
+
+    def checked(self, payload: bytes) -> bytes:
+        return payload
+
+    def encode(self, entries: RequestEntries[HttpEntry]) -> bytes:
+        (entry,) = entries
+        return payload_of(entry)
+
+    def block(self, payloads: pa.Array, rows: RowColumns | None) -> ListBlock[HttpEntry]:
+        return list_block(payloads.to_pylist(), self.overhead, rows)
+
+
+JSON_ARRAY: Final = FramedBody("application/json", b"[", b",", b"]")
+NDJSON: Final = FramedBody("application/x-ndjson", b"", b"\n", b"\n", one_line=True)
+SINGLE: Final = SingleBody()
+
+
+def list_block(payloads: list[bytes], overhead: int, rows: RowColumns | None) -> ListBlock[HttpEntry]:
+    """A block of payloads as Python's bytes, with what else is each row's own."""
+    sizes = [len(payload) + overhead for payload in payloads]
+    if rows is None or (rows.targets is None and rows.keys is None):
+        return ListBlock(payloads, sizes)
+    targets = [None] * len(payloads) if rows.targets is None else [rows.targets[0][each] for each in rows.targets[1]]
+    keys = [None] * len(payloads) if rows.keys is None else rows.keys
+    entries = [Row(*each) for each in zip(payloads, targets, keys, strict=True)]
+    return ListBlock(entries, sizes, routes=rows.targets)

@@ -10,21 +10,23 @@ from __future__ import annotations
 import logging
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 import anyio
 import httpx
 
 from asyncsink.errors import RequestError
+from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.answers.codes import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
-from asyncsink_http.auth.static import authorization
-from asyncsink_http.options.http_options import CONTENT_TYPES, HttpOptions
-from asyncsink_http.redaction import redact
+from asyncsink_http.options import HttpOptions
+from asyncsink_http.redaction import Redaction
+from asyncsink_http.requests.request import HttpRequest
 
 _MAX_ANSWER_BYTES = 64 * 1024
 _CLOSE_TIMEOUT_S = 2.0
@@ -46,20 +48,6 @@ _CODES: Final[tuple[tuple[type[Exception], str], ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """What the server answered; of the body no more than 64 KiB."""
-
-    status: int
-    reason: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        return self.body.decode(errors="replace")
-
-
 class SlotTransport:
     """Sends requests, each over a connection of its own; an async context manager that closes all of them.
 
@@ -68,10 +56,9 @@ class SlotTransport:
     httpx reads them. There is no deadline beside the one for connecting: whoever calls :meth:`send` has it.
     """
 
-    def __init__(self, options: HttpOptions) -> None:
-        self._options = options
+    def __init__(self, options: HttpOptions, redaction: Redaction) -> None:
+        self._redaction = redaction
         self._url = httpx.URL(options.url)
-        self._headers = _headers(options)
         self._timeout = httpx.Timeout(None, connect=options.connect_timeout_s)
         # A context of its own for each client would cost 10 ms and a copy of all authorities. Without TLS there is
         # nobody to trust, and one that trusts nobody costs nothing.
@@ -100,28 +87,30 @@ class SlotTransport:
             await _close(client)
         logging.getLogger("httpx").removeFilter(self._filter)
 
-    async def send(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def send(self, request: HttpRequest) -> HttpAnswer:
         """Send one request and read its answer.
 
         :raises RequestError: there was no complete answer; its code is one of :mod:`asyncsink_http.answers.codes`
         """
-        async with self._slot() as client:
+        async with self._slot(request.url) as client:
             try:
-                request = client.build_request(self._options.method, self._url, content=body, headers=headers)
-                response = await client.send(request, stream=True)
+                built = client.build_request(
+                    request.method, _url(request.url), content=request.body, headers=list(request.headers)
+                )
+                response = await client.send(built, stream=True)
                 try:
                     return await _read(response)
                 finally:
                     await response.aclose()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                failure = self._request_error(error)
+                failure = self._request_error(error, request.url)
                 # What httpx refuses it quotes, and that may be a header's value.
                 raise failure from None if failure.code == INVALID_REQUEST else error
 
     @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[httpx.AsyncClient]:
+    async def _slot(self, url: str) -> AsyncIterator[httpx.AsyncClient]:
         """A client for one request; one whose request did not end well is closed and not used again."""
-        client = self._free.pop() if self._free else self._new_client()
+        client = self._free.pop() if self._free else self._new_client(url)
         self._busy.add(client)
         try:
             yield client
@@ -132,10 +121,9 @@ class SlotTransport:
         self._busy.discard(client)
         self._free.append(client)
 
-    def _new_client(self) -> httpx.AsyncClient:
+    def _new_client(self, url: str) -> httpx.AsyncClient:
         try:
             return httpx.AsyncClient(
-                headers=self._headers,
                 timeout=self._timeout,
                 verify=self._ssl_context,
                 limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_S),
@@ -143,22 +131,17 @@ class SlotTransport:
             )
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             # A client asks the environment for proxies when it is made, and its errors quote their addresses.
-            raise RequestError(PROXY, f"{_EVENTS[PROXY]} {self._peer} ({type(error).__name__}).") from None
+            raise RequestError(PROXY, f"{_EVENTS[PROXY]} {_peer(url)} ({type(error).__name__}).") from None
 
-    def _request_error(self, error: Exception) -> RequestError:
+    def _request_error(self, error: Exception, url: str) -> RequestError:
         code = next(code for kind, code in _CODES if isinstance(error, kind))
         if code == CONNECT and _certificate_error(error) is not None:
             code = CERTIFICATE
         text = str(error)
         if code == INVALID_REQUEST:
             text = re.split(r"[:\s]+b?['\"]", text, maxsplit=1)[0]
-        said = redact(text, self._options) or type(error).__name__
-        return RequestError(code, f"{_EVENTS[code]} {self._peer}: {said.rstrip('.')}.")
-
-    @property
-    def _peer(self) -> str:
-        port = self._url.port or {"http": 80, "https": 443}[self._url.scheme]
-        return f"host {self._url.host!r}, port {port}"
+        said = self._redaction.hide(text) or type(error).__name__
+        return RequestError(code, f"{_EVENTS[code]} {_peer(url)}: {said.rstrip('.')}.")
 
 
 class _HidesQuery(logging.Filter):
@@ -186,21 +169,14 @@ _EVENTS = {
 }
 
 
-def _headers(options: HttpOptions) -> list[tuple[bytes, bytes]]:
-    headers = {
-        # Error texts are read as they come: nothing is unpacked that a server may have packed a thousandfold.
-        "Accept-Encoding": "identity",
-        "Content-Type": options.content_type or CONTENT_TYPES[options.body],
-        "User-Agent": "asyncsink-http",
-    }
-    if options.compression == "gzip":
-        headers["Content-Encoding"] = "gzip"
-    if (credentials := authorization(options)) is not None:
-        headers["Authorization"] = credentials
-    given = {name.lower() for name in options.headers}
-    own = [(name, value) for name, value in headers.items() if name.lower() not in given]
-    # As bytes, since httpx takes strings for ASCII.
-    return [(name.encode(), value.encode("latin-1")) for name, value in [*own, *options.headers.items()]]
+_url = lru_cache(maxsize=256)(httpx.URL)  # to read one takes 14 us
+
+
+def _peer(url: str) -> str:
+    """The server as messages name it."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    return f"host {parts.hostname!r}, port {port}"
 
 
 async def _read(response: httpx.Response) -> HttpAnswer:
@@ -215,8 +191,14 @@ async def _read(response: httpx.Response) -> HttpAnswer:
     except httpx.HTTPError:
         if len(body) <= _MAX_ANSWER_BYTES:
             raise
-    beginning = bytes(body[:_MAX_ANSWER_BYTES])
-    return HttpAnswer(response.status_code, response.reason_phrase, response.headers, beginning)
+    return HttpAnswer(
+        response.status_code,
+        response.reason_phrase,
+        dict(response.headers.items()),
+        bytes(body[:_MAX_ANSWER_BYTES]),
+        is_cut=len(body) > _MAX_ANSWER_BYTES,
+        http_version=response.http_version,
+    )
 
 
 def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

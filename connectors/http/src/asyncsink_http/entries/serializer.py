@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from asyncsink.serializer import SimpleVersionedSerializer
-from asyncsink_http.entries.converter import HttpEntry, KeyedEntry
+from asyncsink_http.entries.entry import HttpEntry, Row, payload_of
 
 _KEY_LENGTH = struct.Struct(">i")
 _NO_KEY = -1
@@ -17,8 +17,8 @@ class HttpEntrySerializer(SimpleVersionedSerializer[HttpEntry]):
     version = 1
 
     def serialize(self, value: HttpEntry) -> bytes:
-        if not isinstance(value, KeyedEntry):
-            return _KEY_LENGTH.pack(_NO_KEY) + value
+        if not isinstance(value, Row) or value.key is None:
+            return _KEY_LENGTH.pack(_NO_KEY) + payload_of(value)
         key = value.key.encode()
         return _KEY_LENGTH.pack(len(key)) + key + value.payload
 
@@ -30,4 +30,4 @@ class HttpEntrySerializer(SimpleVersionedSerializer[HttpEntry]):
             raise ValueError(f"the bytes of an HTTP entry are damaged: found {len(data)} of at least {end} bytes")
         if length == _NO_KEY:
             return data[end:]
-        return KeyedEntry(data[end:], data[_KEY_LENGTH.size : end].decode())
+        return Row(data[end:], key=data[_KEY_LENGTH.size : end].decode())

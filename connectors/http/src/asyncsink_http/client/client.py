@@ -1,0 +1,49 @@
+"""The client of a sink: who sends, over what carries it."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from asyncsink_http.answers.answer import HttpAnswer
+from asyncsink_http.auth.make import authorizer_of
+from asyncsink_http.client.httpcore_transport import SlotTransport
+from asyncsink_http.client.transport import Transport
+from asyncsink_http.options import HttpOptions
+from asyncsink_http.redaction import Redaction
+from asyncsink_http.requests.request import HttpRequest
+
+
+class HttpClient:
+    """Sends requests with credentials; an async context manager that closes all connections on leaving.
+
+    :param options: resolved ones
+    """
+
+    def __init__(self, options: HttpOptions) -> None:
+        self.redaction = Redaction(options)
+        """Hides what this client knows to be secret."""
+        self.in_flight = 0
+        """Requests that have not been answered yet."""
+        self._transport: Transport = SlotTransport(options, self.redaction)
+        self._authorizer = authorizer_of(options, self.redaction, self._transport.send)
+
+    async def __aenter__(self) -> Self:
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.__aexit__(kind, error, trace)
+
+    async def send(self, request: HttpRequest) -> HttpAnswer:
+        """Send one request and read its answer.
+
+        :raises RequestError: there was no complete answer; its code is one of :mod:`asyncsink_http.answers.codes`
+        """
+        self.in_flight += 1
+        try:
+            return await self._authorizer.exchange(request, self._transport.send)
+        finally:
+            self.in_flight -= 1
