@@ -125,6 +125,15 @@ def test_the_order_is_none_or_that_of_keys() -> None:
     assert message(ordering="total") == "ordering = 'total' is not known; it must be one of 'none', 'key'"
 
 
+def test_batching_is_eager_or_deterministic_and_the_latter_without_an_order_of_keys() -> None:
+    assert AsyncSinkWriterConfig().batching == "eager"
+    assert AsyncSinkWriterConfig(batching="deterministic").batching == "deterministic"
+    expected = "batching = 'lazy' is not known; it must be one of 'eager', 'deterministic'"
+    assert message(batching="lazy") == expected
+    told = message(batching="deterministic", ordering="key")
+    assert told.startswith("batching = 'deterministic' and ordering = 'key' exclude each other")
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.5, True, "0.1", nan])
 def test_the_share_of_rejected_entries_lies_between_0_and_1(share: Any) -> None:
     assert message(max_rejected=share) == f"max_rejected = {share!r} must be a share between 0 and 1"

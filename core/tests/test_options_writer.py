@@ -76,6 +76,8 @@ def test_every_field_of_the_configuration_has_an_option() -> None:
         ("rateLimit.requestsPerMinute", "500", "rate_limit", RateLimit.fixed(requests=500.0, per_s=60.0)),
         ("rateLimit.recordsPerSecond", "1000", "rate_limit", RateLimit.fixed(records=1000.0)),
         ("rateLimit.bytesPerSecond", "1mb", "rate_limit", RateLimit.fixed(size_in_bytes=MiB)),
+        ("batching", "deterministic", "batching", "deterministic"),
+        ("batching", "eager", "batching", "eager"),
         ("onRejected", "fail", "on_rejected", "fail"),
         ("onRejected", "drop", "on_rejected", "drop"),
         ("maxRejected", "0.5", "max_rejected", 0.5),
@@ -102,10 +104,16 @@ def test_an_option_sets_its_field(key: str, text: str, field: str, value: object
 def test_every_name_of_a_configurations_error_can_be_given_as_an_option() -> None:
     named = {each.name for each in fields(AsyncSinkWriterConfig)} - {"retry", "dead_letters"}
     named |= {f"retry.{each.name}" for each in fields(RetryPolicy)}
-    words = {"rate_limit": "aimd", "on_rejected": "fail", "ordering": "key", "fail_on_timeout": "true"}
+    words = {
+        "rate_limit": "aimd",
+        "on_rejected": "fail",
+        "ordering": "key",
+        "fail_on_timeout": "true",
+        "batching": "eager",
+    }
     for name in named:
         given = WriterOptions.from_options({name: words.get(name, "3")})
-        assert getattr(given, name.replace(".", "_")) in ("aimd", "fail", "key", True, 3)
+        assert getattr(given, name.replace(".", "_")) in ("aimd", "fail", "key", "eager", True, 3)
 
 
 def test_naming_the_sinks_own_kind_of_rate_limit_keeps_its_parameters() -> None:
@@ -253,7 +261,7 @@ def test_a_path_of_dead_letters_that_is_none_is_told_by_its_option() -> None:
         config({"deadLetter.path": " "})
 
 
-@pytest.mark.parametrize("key", ["deadLetters", "rateLimit.total", "batching"])
+@pytest.mark.parametrize("key", ["deadLetters", "rateLimit.total", "batches"])
 def test_what_is_not_there_is_not_accepted(key: str) -> None:
     with pytest.raises(ConfigurationError, match=f"option '{key}' is not known"):
         WriterOptions.from_options({key: "1"})

@@ -110,6 +110,10 @@ def test_what_breaks_a_rule_is_refused_in_words(options: dict[str, str], sentenc
     [
         ({"onRejected": "drop"}, "option 'onRejected' = 'drop' is not for files: a row that cannot be written fails"),
         ({"deadLetter.path": "/x"}, "option 'onRejected' = 'dead_letter' is not for files"),
+        (
+            {"batching": "deterministic"},
+            "batching = 'deterministic' is not for FilesSink: a file system takes no requests",
+        ),
         ({"ordering": "key"}, "option 'ordering' = 'key' is not for files: the rows of a task stand in its files in"),
     ],
 )

@@ -55,6 +55,7 @@ def test_an_arn_names_stream_and_region() -> None:
             r"maxBatchSizeInBytes\) = 5242880 .* 4194304 bytes \(4 MiB\) a request; set it to",
         ),
         ({"maxRecordSizeInBytes": "1mb"}, r"maxRecordSizeInBytes\) = 1048576 .* 1024000 bytes \(1000 KiB\) a record"),
+        ({"batching": "deterministic"}, r"batching = 'deterministic' is not for FirehoseSink: the service judges each"),
         ({"ordering": "key"}, r"ordering = 'key' needs keys, and FirehoseSink has none"),
         (
             {"packing": "rows", "packedRecordSize": "10kb", "maxBatchSizeInBytes": "4mb"},

@@ -114,6 +114,7 @@ class AsyncSink(ConfiguredSink[InputT, Never, BufferedRequestState[EntryT], Neve
 
         :raises ConfigurationError: names the field, its value and the remedy
         """
+        super().check_config(config)
         if config.ordering == "key" and type(self).key_of is AsyncSink.key_of:
             raise ConfigurationError(
                 f"ordering = 'key' needs keys, and {type(self).__name__} has none: it does not override key_of; "

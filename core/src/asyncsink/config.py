@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 OnRejected = Literal["fail", "dead_letter", "drop"]
 Ordering = Literal["none", "key"]
+Batching = Literal["eager", "deterministic"]
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -70,6 +71,10 @@ class AsyncSinkWriterConfig:
     :param ordering: ``"key"`` keeps the entries of a key in order, with many requests in flight; the sink must say
         what the key is. A key then has at most one request in flight, and a request of a sink that does not store
         requests whole holds at most one entry of each key: with few keys that is slow
+    :param batching: ``"deterministic"`` cuts requests where count and bytes say, whatever the time, the load and the
+        destination do, so that the same elements written again under the same query, batch and partition make the
+        same requests with the same ids; see ``docs/explanation/exactly-once.md``. `max_time_in_buffer_s` counts for
+        nothing then: what is no whole batch waits for ``flush(True)``
     :param stall_timeout_s: seconds without an acknowledgement, though entries wait, after which the writer fails with
         its counters; None for never
     :param dead_letters: where dead letters go, such as ``DeadLetterFiles("/data/dead")``
@@ -90,6 +95,7 @@ class AsyncSinkWriterConfig:
     on_rejected: OnRejected = "fail"
     max_rejected: float = 0.1
     ordering: Ordering = "none"
+    batching: Batching = "eager"
     stall_timeout_s: float | None = 1800.0
     dead_letters: DeadLetterStore | None = None
 
@@ -113,6 +119,12 @@ class AsyncSinkWriterConfig:
         self._check_stall()
         self._check_rejecting()
         _check_choice("ordering", self.ordering, get_args(Ordering))
+        _check_choice("batching", self.batching, get_args(Batching))
+        if self.batching == "deterministic" and self.ordering == "key":
+            raise ConfigurationError(
+                "batching = 'deterministic' and ordering = 'key' exclude each other: which entry of a key waits for "
+                "another is decided by what the destination does; leave one of them out"
+            )
 
     def _check_stall(self) -> None:
         stall_s = inf if self.stall_timeout_s is None else self.stall_timeout_s

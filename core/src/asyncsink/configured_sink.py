@@ -99,6 +99,11 @@ class ConfiguredSink(Sink[InputT, CommT, WriterStateT, GlobalCommT], Generic[Inp
 
         :raises ConfigurationError: names the field, its value and the remedy
         """
+        if config.batching != "eager" and "batching" in self.not_offered:
+            raise ConfigurationError(
+                f"batching = {config.batching!r} is not for {type(self).__name__}: {self.not_offered['batching']}; "
+                "leave it out"
+            )
 
     def with_converter(self, converter: OwnConverter) -> Self:
         """A copy of this sink that converts elements in your own way.

@@ -57,6 +57,7 @@ class FilesSink(ConfiguredSink[Any, PendingFile, OpenFile, CommittedFiles]):
         **dict.fromkeys(("rateLimit.recordsPerSecond", "rateLimit.bytesPerSecond"), _NO_REQUESTS),
         **dict.fromkeys(("rateLimit.burst", "rateLimit.writers"), _NO_REQUESTS),
         **dict.fromkeys(("onRejected", "maxRejected", "deadLetter.path", "deadLetter.format"), _NO_REJECTS),
+        "batching": _NO_REQUESTS,
         "ordering": "the rows of a task stand in its files in the order in which they come",
     }
     committable_serializer: SimpleVersionedSerializer[PendingFile] | None = COMMITTABLES

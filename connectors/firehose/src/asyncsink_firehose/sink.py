@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -49,6 +49,9 @@ class FirehoseSink(AsyncSink[Any, bytes, "AioBaseClient"]):
         max_batch_size_in_bytes=MAX_REQUEST_BYTES,
         max_record_size_in_bytes=MAX_RECORD_BYTES,
     )
+    not_offered: ClassVar[Mapping[str, str]] = {
+        "batching": "the service judges each record by itself, and those that it did not store go in other requests",
+    }
     errors: ClassVar[ErrorTable] = ERRORS
     entry_serializer: ClassVar[BytesSerializer] = BytesSerializer()
 

@@ -58,6 +58,7 @@ class KafkaSink(ConfiguredSink[Any, KafkaTransaction, Never, Never]):
     not_offered: ClassVar[Mapping[str, str]] = {
         "maxInFlightRequests": "each broker has one request under way",
         "retry.maxAttempts": "what a broker cannot take now is repeated until retry.timeout",
+        "batching": "aiokafka makes the batches; deliveryGuarantee=exactly-once leaves one copy of each row",
         "failOnTimeout": "aiokafka repeats a request that has timed out, until retry.timeout",
     }
     committable_serializer: SimpleVersionedSerializer[KafkaTransaction] | None = COMMITTABLES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from dataclasses import replace
@@ -43,6 +43,9 @@ class KinesisSink(AsyncSink[Any, KinesisEntry, "KinesisClient"]):
 
     options_type: ClassVar[type[KinesisOptions]] = KinesisOptions
     defaults: ClassVar[AsyncSinkWriterConfig] = AsyncSinkWriterConfig(rate_limit=RateLimit.paced())
+    not_offered: ClassVar[Mapping[str, str]] = {
+        "batching": "the service judges each record by itself, and those that it did not store go in other requests",
+    }
     errors: ClassVar[ErrorTable] = ERRORS
     entry_serializer: ClassVar[KinesisEntrySerializer] = KinesisEntrySerializer()
 

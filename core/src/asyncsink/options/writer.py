@@ -150,6 +150,13 @@ class WriterOptions(ConnectorOptions):
         doc="key keeps the rows of a key in order, with many requests under way; needs a connector that knows the key.",
     )
 
+    batching: Literal["eager", "deterministic"] | None = option(
+        None,
+        doc="eager sends what is due as soon as it may go; deterministic cuts requests where maxBatchSize and "
+        "maxBatchSizeInBytes say and nowhere else, so that a repeated task sends the same requests with the same ids. "
+        "maxTimeInBuffer counts for nothing then.",
+    )
+
     def __post_init__(self) -> None:
         if self.rate_limit is not None:
             object.__setattr__(self, "rate_limit", checked_kind(self.rate_limit))
