@@ -26,7 +26,9 @@ class RequestEntries(Sequence[EntryT], Generic[EntryT]):
     def id(self) -> str:
         """Unique for ever: ``<query or random>/<batch>/<partition>/<attempt>.<random>-<n>``.
 
-        Only a resend of the same entries in the same order repeats it: an idempotency key.
+        Only a resend of the same entries in the same order repeats it: an idempotency key. With ``batching =
+        "deterministic"`` it is ``<query or random>/<batch>/<partition>/<first>+<count>``, and a writer that is given
+        the same elements again after a crash repeats it, too.
         """
 
     @property

@@ -91,6 +91,9 @@ class Lane:
     `fresh`, and only `returned` has to be kept in order. `sealed` requests go before both.
     """
 
+    is_deterministic = False
+    """Whether the batches are cut by what was accepted alone; such a batch is never cut anew."""
+
     __slots__ = ("count", "due_before", "fresh", "returned", "route", "scope", "sealed", "size_in_bytes", "slots")
 
     def __init__(self, route: Hashable | None, scope: Scope) -> None:

@@ -85,6 +85,8 @@ class Dispatcher:
 
     def send_oldest(self) -> bool:
         """Nothing is in flight and there is no room: the route with the oldest entry is due; whether it went."""
+        if self._engine.cuts is not None:
+            return False
         held: set[Scope] = set()
         waiting = [lane for lane in self._lanes.values() if lane.count and lane not in self.ready]
         for lane in sorted(waiting, key=lambda each: each.first_sequence):
@@ -112,11 +114,13 @@ class Dispatcher:
         if self._lanes.many_scopes and scope.slots >= max(1, self._most_requests - 1):
             return Verdict.SCOPE_HELD
         info = made(RequestInfo, (count, size, engine.clock()))
-        if not limiter.admits(info, sealed=ready_made is not None):
+        as_it_is = ready_made is not None or lane.is_deterministic
+        if not limiter.admits(info, sealed=as_it_is):
             limiter.wait(engine.plan_again)
             self._alarm.set(limiter.unblocked_s(info.now_s))
-            # A sealed request cannot be cut to what is free: were others of its scope let past, it might never go.
-            held = ready_made is not None or limiter.not_before_s > info.now_s
+            # A request that is sent as it is cannot be cut to what is free: were others of its scope let past, it might
+            # never go.
+            held = as_it_is or limiter.not_before_s > info.now_s
             return Verdict.SCOPE_HELD if held else Verdict.LANE_BLOCKED
         # The strategy is told before anything is taken out of the lane: where it raises, nothing has happened.
         scope_start = limiter.start(info)
@@ -126,7 +130,10 @@ class Dispatcher:
         else:
             self._numbers += 1
             engine.waiting_count -= count
-            request = InFlightRequest(lane, lane.cut(count, size), count, size, self._prefix, self._numbers)
+            pieces, prefix = lane.cut(count, size), self._prefix
+            if lane.is_deterministic:
+                prefix = f"{prefix}{pieces[0].first_sequence}+{count}"
+            request = InFlightRequest(lane, pieces, count, size, prefix, self._numbers)
         request.scope_start = scope_start
         self.starts = request.start = self.starts + 1
         request.start_s = info.now_s

@@ -16,6 +16,7 @@ from asyncsink.errors import DeliveryError, FatalRequestError, WriterClosedError
 from asyncsink.limits.limiter import Limiter, LimiterCache
 from asyncsink.limits.strategy import ResultInfo, made
 from asyncsink.writer.buffer import Lane, Run
+from asyncsink.writer.deterministic import Cuts, DeterministicLane
 from asyncsink.writer.dispatch import Dispatcher
 from asyncsink.writer.lanes import Lanes
 from asyncsink.writer.make import BlockMaker
@@ -55,11 +56,14 @@ class Engine:
         self.is_open = self.is_closed = False
         self.max_record_size_in_bytes = config.max_record_size_in_bytes
         """Bytes an entry; once the writer has connected, what the sink says of it."""
+        self.cuts = Cuts(config, self.maker.routed) if config.batching == "deterministic" else None
+        """Where batches end if the entries alone decide."""
         self.lanes = Lanes(
             sink.scope_of,
             lambda scope: limiters.limiter(scope, config),
             self.maker.keys_of if self.keyed else None,
             sink.atomic_requests,
+            self.cuts,
         )
         self.parked: list[tuple[float, int, Hashable | None, Run]] = []
         """A heap of entries in a backoff of their own: when it ends, a tie-break, their route."""
@@ -110,7 +114,10 @@ class Engine:
             self.ready[lane] = None
         if self.metrics is not None:
             self.metrics.accepted(first, self.clock())
-        self.time.arm()
+        if self.cuts is None:
+            self.time.arm()
+        elif self.cuts.accept(count, size):
+            self.end_batches()
 
     def close_tail(self) -> None:
         """Take in what elements written one by one have gathered."""
@@ -122,7 +129,8 @@ class Engine:
         lane.give_back(run)
         self.waiting_count += len(run)
         self.ready[lane] = None
-        self.time.arm()
+        if self.cuts is None:
+            self.time.arm()
 
     def seal(self, request: InFlightRequest[Any]) -> None:
         """Take back a request whose outcome is unknown; it will be sent as it is, before the buffer."""
@@ -191,8 +199,12 @@ class Engine:
         if sent and self._changed is not None:
             self.notify()
 
-    def make_room(self) -> None:
-        """Plan for a caller that waits for room, even if the buffer is not full by the count of what it holds."""
+    def make_room(self, size: int) -> None:
+        """Plan for a caller that waits for room for an entry of `size` bytes, which may be larger than what is free
+        although the buffer is not full by the count of what it holds.
+        """
+        if self.cuts is not None and not self.cuts.leave_room(size):
+            self.end_batches()
         self.plan()
         try:
             sent = self.is_open and not self.in_flight and self._dispatch.send_oldest()
@@ -265,8 +277,18 @@ class Engine:
     def make_due_before(self, sequence: int) -> None:
         """Entries with a smaller sequence number are due from now on, until ``flush_before`` is set back."""
         self.flush_before = max(self.flush_before, sequence)
+        self.end_batches()
         self.look_at(self.lanes.values())
         self.plan()
+
+    def end_batches(self) -> None:
+        """What has been accepted so far is in whole batches, if that decides over what is due."""
+        if self.cuts is not None:
+            self.cuts.begin()
+            for lane in self.lanes.values():
+                assert isinstance(lane, DeterministicLane)
+                lane.end_batch()
+            self.look_at(self.lanes.values())
 
     def look_at(self, lanes: Iterable[Lane]) -> None:
         """Let these lanes have a turn in the next plan."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncsink.limits.limiter import Limiter
 from asyncsink.writer.buffer import Lane
+from asyncsink.writer.deterministic import Cuts, DeterministicLane
 from asyncsink.writer.keyed import KeyedLane
 from asyncsink.writer.scope import Scope
 
@@ -22,6 +23,7 @@ class Lanes(dict[Hashable | None, Lane]):
     :param limiter_of: the limiter of a scope, shared with other writers
     :param keys_of: the keys of a block's entries where each key has an order to be kept; None where there is none
     :param atomic: whether the sink stores requests whole, so that one may hold many entries of a key
+    :param cuts: where batches end if the entries alone decide; None where time and load do
     """
 
     def __init__(
@@ -30,13 +32,14 @@ class Lanes(dict[Hashable | None, Lane]):
         limiter_of: Callable[[Hashable | None], Limiter],
         keys_of: Callable[[EntryBlock[Any]], Any] | None,
         atomic: bool,
+        cuts: Cuts | None = None,
     ) -> None:
         super().__init__()
         self.scopes: dict[Hashable | None, Scope] = {}
         self.many_scopes = False
         """Whether a second scope has ever been seen."""
         self._scope_of, self._limiter_of = scope_of, limiter_of
-        self._keys_of, self._atomic = keys_of, atomic
+        self._keys_of, self._atomic, self._cuts = keys_of, atomic, cuts
         self._first_scope: Any = _NONE_YET
 
     def of(self, route: Hashable | None) -> Lane:
@@ -45,10 +48,14 @@ class Lanes(dict[Hashable | None, Lane]):
         if lane is None:
             scope = self._scope(self._scope_of(route))
             scope.lanes += 1
-            keys_of = self._keys_of
-            lane = Lane(route, scope) if keys_of is None else KeyedLane(route, scope, keys_of, self._atomic)
-            self[route] = lane
+            lane = self[route] = self._made(route, scope)
         return lane
+
+    def _made(self, route: Hashable | None, scope: Scope) -> Lane:
+        if self._cuts is not None:
+            return DeterministicLane(route, scope, self._cuts)
+        keys_of = self._keys_of
+        return Lane(route, scope) if keys_of is None else KeyedLane(route, scope, keys_of, self._atomic)
 
     def _scope(self, name: Hashable | None) -> Scope:
         scope = self.scopes.get(name)

@@ -96,7 +96,7 @@ class InFlightRequest(RequestEntries[EntryT]):
 
     @property
     def id(self) -> str:
-        whole = f"{self._prefix}{self.number}"
+        whole = self._prefix if self.lane.is_deterministic else f"{self._prefix}{self.number}"
         return "/".join((whole, *map(str, self.path))) if self.path else whole
 
     @property

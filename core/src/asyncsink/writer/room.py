@@ -41,7 +41,7 @@ class Room:
         """Wait until an entry of `size` bytes fits; raise if the writer has failed or is closed."""
         self._check()
         while not self.fits(size):
-            self._engine.make_room()
+            self._engine.make_room(size)
             if not self.fits(size):
                 await self._engine.change()
             self._check()

@@ -88,6 +88,8 @@ class RunWriter:
         while start < stop:
             await room.wait(block.size_in_bytes(start, start + 1))
             end = max(start + 1, fitting(block, start, min(stop, start + room.entries), room.bytes))
+            if engine.cuts is not None:
+                end = engine.cuts.before_mark(block, start, end)
             part = block if end - start == len(block) else block.slice(start, end)
             engine.add(part, block.size_in_bytes(start, end))
             engine.accounting.accepted += end - start

@@ -60,7 +60,7 @@ class Settlement:
                 if answer.pause_s is not None:
                     self._pause(request, answer.pause_s)
             else:
-                self._settle(request, self._judge.judge(answer, len(request)))
+                self._settle(request, self._judged(request, answer))
             engine.go_on(request.lane)
         except Exception as error:
             engine.fail_while(f"settling request {request.id}", error)
@@ -82,6 +82,17 @@ class Settlement:
         if failed < request.length:
             self._time.progress_s = now_s
         self._engine.release(request, failed, throttled, retry_after_s, now_s, ignored)
+
+    def _judged(self, request: InFlightRequest[Any], answer: Any) -> Outcome:
+        """What an answer means; fatal if entries would come back alone where cuts must not depend on answers."""
+        outcome = self._judge.judge(answer, len(request))
+        if self._engine.cuts is None or outcome.is_throttled(len(request)):
+            return outcome
+        for kind, failure in outcome.failures.values():
+            if kind in (FailureKind.THROTTLED, FailureKind.RETRYABLE):
+                error = RequestError(failure.code, f"{failure.message or 'of single entries'}. {_NOT_ALONE}")
+                return Outcome(FailureKind.FATAL, failure.code, error)
+        return outcome
 
     # ---- the whole request -----------------------------------------------------------------------------------
 
@@ -112,7 +123,7 @@ class Settlement:
         elif outcome.kind is FailureKind.REJECTED:
             self._refuse_whole(request, outcome)
             return
-        if request.path and outcome.kind is FailureKind.THROTTLED:
+        if outcome.kind is FailureKind.THROTTLED and (request.path or self._engine.cuts is not None):
             # Cut anew together with the other half it would be refused again, and where that is throttled, for ever.
             self._engine.seal(request)
         else:
@@ -186,7 +197,7 @@ class Settlement:
         """An answer after the deadline is used if the request has not been sent again, and ignored otherwise."""
         if not self._engine.is_open or not isinstance(answer, RequestResult) or request not in request.lane.sealed:
             return
-        outcome = self._judge.judge(answer, len(request))
+        outcome = self._judged(request, answer)
         if outcome.pause_s is not None:
             self._pause(request, outcome.pause_s)
         if outcome.kind is None and not outcome.is_throttled(len(request)):
@@ -200,7 +211,7 @@ class Settlement:
 
     def _settle_entries(self, request: InFlightRequest[Any], outcome: Outcome, entries: Sorted) -> None:
         """The destination answered entry by entry; the request holds nothing any more."""
-        if (request.sealed or request.path) and outcome.is_throttled(len(request)):
+        if (request.sealed or request.path or self._engine.cuts) and outcome.is_throttled(len(request)):
             # Nothing new is known of what was stored before, or of the other half, so it stays as it is, to the letter.
             failure = outcome.failures[0][1]
             error = RequestError(failure.code, failure.message)
@@ -309,6 +320,11 @@ class Settlement:
 
 
 _GO_ON = 'Mend what is written; to go on without such entries, set on_rejected to "dead_letter" or "drop".'
+
+_NOT_ALONE = (
+    "With batching = 'deterministic' no entry goes again without its request, so a destination must judge requests "
+    "whole; use batching = 'eager'"
+)
 
 
 def _entries(count: int) -> str:

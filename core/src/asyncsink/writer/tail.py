@@ -48,7 +48,8 @@ class OpenTail:
         left = config.max_buffered_size_in_bytes - engine.size_in_bytes
         self.offset = -min(size, left, engine.max_record_size_in_bytes)
         self.offsets = [self.offset]
-        engine.time.arm()
+        if engine.cuts is None:
+            engine.time.arm()
 
     def append(self, entry: Any, size: int) -> None:
         """Take one entry that has its number; a write that finds room needs none, and takes its entry by itself, for a

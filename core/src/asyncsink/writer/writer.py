@@ -65,12 +65,15 @@ class AsyncSinkWriter(SinkWriter[InputT, Never, BufferedRequestState[EntryT]], G
         states: Sequence[BufferedRequestState[EntryT]] = (),
     ) -> None:
         self._init, self._config = context, config
-        self._state: BufferedRequestState[EntryT] | None = BufferedRequestState.joined(states)
+        restored = BufferedRequestState.joined(states)
+        self._state: BufferedRequestState[EntryT] | None = restored
         limiters = context.clients.limiters(sink.client_key) if context.clients else LimiterCache()
         # Spark counts attempts from 0 again after a restart, and cuts may fall elsewhere then: an id that came again
-        # with other entries would be taken for a repetition, and they would be lost. Hence the random part.
-        shared = idempotency_prefix(context)
-        prefix = f"{shared}{context.attempt}.{uuid4().hex[:8]}-"
+        # with other entries would be taken for a repetition, and they would be lost. Hence the random part, unless the
+        # cuts are the same each time; what is restored stands before them and would move them.
+        shared = prefix = idempotency_prefix(context)
+        if config.batching == "eager" or restored.entries:
+            prefix = f"{shared}{context.attempt}.{uuid4().hex[:8]}-"
         sink.check_config(config)
         self._accounting = Accounting()
         self._engine = Engine(sink, config, limiters, prefix, self._accounting)
