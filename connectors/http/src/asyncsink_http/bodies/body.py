@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from asyncsink.blocks import EntryBlock
 from asyncsink.request import RequestEntries
-from asyncsink_http.bodies.framing import JSON_ARRAY, NDJSON, SINGLE
+from asyncsink_http.bodies.framing import FORM, JSON_ARRAY, NDJSON, RAW, SINGLE, FramedBody
 from asyncsink_http.entries.entry import HttpEntry, RowColumns
 from asyncsink_http.options import HttpOptions
 
@@ -54,10 +54,20 @@ class Body(Protocol):
         ...
 
 
-_BODIES: Final[Mapping[str, Body]] = {"json-array": JSON_ARRAY, "ndjson": NDJSON, "single": SINGLE}
+_BODIES: Final[Mapping[str, Body]] = {
+    "json-array": JSON_ARRAY,
+    "ndjson": NDJSON,
+    "single": SINGLE,
+    "form": FORM,
+    "raw": RAW,
+}
 
 
 def body_of(options: HttpOptions) -> Body:
     """The body that resolved options ask for."""
     assert options.body is not None
-    return _BODIES[options.body]
+    if options.body != "template":
+        return _BODIES[options.body]
+    separator = "," if options.template_separator is None else options.template_separator
+    frame = (options.template_prefix or "", separator, options.template_suffix or "")
+    return FramedBody("application/json", *(each.encode() for each in frame))

@@ -13,10 +13,23 @@ def row_key(prefix: str, sequence: int, payload: bytes) -> str:
 
     A replay that splits its rows otherwise has other rows in the same places, and they must not share a key.
     """
-    return f"{prefix}{sequence}/{blake2b(payload, digest_size=8).hexdigest()}"
+    return f"{prefix}{sequence}/{_digest(payload)}"
 
 
-def request_key(entries: RequestEntries[HttpEntry]) -> str:
-    """The key of a request: its row's own, else that of these rows in this order."""
-    first = entries[0]
-    return entries.id if not isinstance(first, Row) or first.key is None else first.key
+def request_key(entries: RequestEntries[HttpEntry], body: bytes, *, is_repeated: bool) -> str:
+    """The key of a request: its row's own, else that of these rows in this order.
+
+    :param body: before compression, which another release of a library may do otherwise
+    :param is_repeated: whether a replay gives the same id to the rows in the same places. These may be others if the
+        source is not what it was, and must not meet a key under which the first ones are stored: one that fails to
+        repeat shows as a duplicate, one that repeats wrongly would lose rows without a trace
+    """
+    if len(entries) == 1:
+        entry = entries[0]
+        if isinstance(entry, Row) and entry.key is not None:
+            return entry.key
+    return f"{entries.id}/{_digest(body)}" if is_repeated else entries.id
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=8).hexdigest()
