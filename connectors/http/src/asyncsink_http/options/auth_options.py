@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from asyncsink.errors import ConfigurationError
-from asyncsink.options import ConnectorOptions, option
-from asyncsink_http.options.header_rules import check_header_value
+from asyncsink.options.fields import option_fields
+from asyncsink_http.options.authorization_options import AuthorizationOptions
+from asyncsink_http.options.hmac_options import HmacOptions
+from asyncsink_http.options.oauth2_options import OAuth2Options
+from asyncsink_http.options.tls_options import TlsOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuthOptions(ConnectorOptions):
-    """The ways to say who sends, of which one may be used."""
+class AuthOptions(TlsOptions, HmacOptions, OAuth2Options, AuthorizationOptions):
+    """The ways to say who sends, of which one may be used; signatures and TLS go beside any."""
 
-    bearer_token: str | None = option(None, doc="Token of the header Authorization: Bearer.", secret=True)
-    username: str | None = option(None, doc="Name for basic authentication; needs password too.")
-    password: str | None = option(None, doc="Password for basic authentication; needs username too.", secret=True)
-
-    def check_auth(self, header_names: Iterable[str]) -> None:
+    def check_auth(self, header_names: Collection[str]) -> None:
         """Check who sends as a whole.
 
         :param header_names: of the headers that the user sets
         :raises ConfigurationError: what one way needs is missing, or there are several
         """
-        if self.bearer_token is not None:
-            check_header_value("bearerToken", self.bearer_token)
-        self._check_basic()
+        self._check_empty()
+        self.check_authorization()
+        self.check_oauth2()
+        self.check_hmac(header_names)
+        self.check_tls()
+        self._check_ways(header_names)
+
+    def _check_ways(self, header_names: Collection[str]) -> None:
         ways = {
             "bearerToken": self.bearer_token is not None,
+            "bearerTokenFile": self.bearer_token_file is not None,
+            "bearerTokenEnv": self.bearer_token_env is not None,
             "username": self.username is not None,
+            "oauth2.tokenUrl": self.oauth2_token_url is not None,
+            "auth": self.auth is not None,
             "header.Authorization": any(name.lower() == "authorization" for name in header_names),
+            "hmac.header": self.hmac_header.lower() == "authorization",
         }
         given = [f"'{name}'" for name, is_given in ways.items() if is_given]
         if len(given) > 1:
             raise ConfigurationError(f"options {' and '.join(given)} both say who sends; give one of them")
 
-    def _check_basic(self) -> None:
-        if (self.username is None) != (self.password is None):
-            given, missing = ("username", "password") if self.password is None else ("password", "username")
-            raise ConfigurationError(f"option {given!r} is given without {missing!r}; basic authentication needs both")
-        if self.username is not None and ":" in self.username:
-            raise ConfigurationError("option 'username' holds a colon, which basic authentication cannot carry")
+    def _check_empty(self) -> None:
+        """Refuse what is given and empty: a variable or a secret of a deployment that is not set, most likely."""
+        for each in option_fields(AuthOptions):
+            if each.default is None and getattr(self, each.field) == "" and each.field != "password":
+                raise ConfigurationError(f"option {each.name!r} is empty; give a value, or leave it out")

@@ -13,7 +13,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "http.sink.writer.thread-pool.size": "requests need no threads; set maxInFlightRequests",
     "http.sink.error.code": "a request counts as stored on 2xx only; the README lists what follows each status",
     "http.sink.error.code.exclude": "a request counts as stored on 2xx only; the README lists what follows each status",
-    "http.security.cert.server": "set the environment variable SSL_CERT_FILE where the tasks run",
 }
 """Names without an equal here, each with what to do instead."""
 
