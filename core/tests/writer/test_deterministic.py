@@ -136,6 +136,26 @@ async def test_no_rate_limit_cuts_a_request_down(limit: RateLimit, faults: list[
 
 
 @virtual
+async def test_a_request_larger_than_the_budget_goes_before_smaller_ones_of_other_routes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # Two small requests fit at a time and end one after the other: the large one would wait until there are no more.
+    destination = FakeDestination()
+    destination.script([Step(latency_s=1.0)], then=Step(latency_s=2.0))
+    config = fixed(rate_limit=RateLimit.aimd(initial=2, ceiling=2), max_buffered_requests=40)
+    async with FakeSink(destination, config=config, scope_of=lambda route: "all").open() as writer:
+        small_ones = [FakeEntry(number, route=f"b{number}") for number in range(9)]
+        await writer.write_many(small_ones[:2])
+        async with anyio.create_task_group() as group:
+            group.start_soon(writer.flush, True)
+            await anyio.sleep(0.1)
+            await writer.write_many([*entries(101, 103, route="a"), *small_ones[2:]])
+            await writer.flush(end_of_input=True)
+    assert [len(each.entries) for each in destination.requests] == [1, 1, 3, *[1] * 7]
+    assert not caplog.records
+
+
+@virtual
 async def test_nothing_goes_by_its_age() -> None:
     destination = FakeDestination()
     async with opened(destination, fixed(max_time_in_buffer_s=0.1)) as writer:
