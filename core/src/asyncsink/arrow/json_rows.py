@@ -71,25 +71,46 @@ def _located(batch: pa.RecordBatch, error: ValueError) -> ValueError:
 
 
 def _json(values: Any) -> Any:
+    text, quote = _bare(values)
+    return pc.binary_join_element_wise(_text(quote), text, _text(quote), _text("")) if quote else text
+
+
+def _bare(values: Any) -> tuple[Any, str]:
+    """The JSON of a column's values without the quotes around each, and the quote: a join puts it there for nothing."""
     kind = values.type
-    for matches, encode in _ENCODERS:
+    for matches, encode in _QUOTED:
         if matches(kind):
-            return encode(values)
+            return encode(values), '"'
+    for matches, encode in _UNQUOTED:
+        if matches(kind):
+            return encode(values), ""
     raise TypeError(f"a column of type {kind} has no form in JSON; cast it to a string")
 
 
 def _object(names: list[str], columns: list[Any], count: int) -> Any:
-    fields = [
-        # A null field is null as a whole, name and comma included, and the join leaves it out.
-        pc.binary_join_element_wise(_text(f",{json.dumps(name, ensure_ascii=False)}:"), _json(column), _text(""))
-        for name, column in zip(names, columns, strict=True)
-        if not pa.types.is_null(column.type)
-    ]
-    if not fields:
+    """One join for all: a third of the time went into columns that held nothing but a name more than their values."""
+    parts: list[Any] = []
+    constant, comma, may_begin_with_comma = "{", "", False
+    for name, column in zip(names, columns, strict=True):
+        if pa.types.is_null(column.type):
+            continue
+        text, quote = _bare(column)
+        label = f"{json.dumps(name, ensure_ascii=False)}:{quote}"
+        if text.null_count:
+            # A null field is null as a whole, name and comma included, and the join leaves it out.
+            may_begin_with_comma = may_begin_with_comma or not comma
+            field = pc.binary_join_element_wise(_text(f",{label}"), text, _text(quote), _text(""))
+            parts += [_text(constant), field]
+            constant = ""
+        else:
+            parts += [_text(f"{constant}{comma}{label}"), text]
+            constant = quote
+        comma = ","
+    if not parts:
         return pa.array(["{}"] * count, _TEXT)
     # With commas by the join itself Arrow would lose rows whose fields are all null.
-    joined = pc.binary_join_element_wise(_text("{"), *fields, _text("}"), _text(""), null_handling="skip")
-    return pc.replace_substring(joined, "{,", "{", max_replacements=1)
+    joined = pc.binary_join_element_wise(*parts, _text(constant + "}"), _text(""), null_handling="skip")
+    return pc.replace_substring(joined, "{,", "{", max_replacements=1) if may_begin_with_comma else joined
 
 
 def _struct(values: Any) -> Any:
@@ -138,7 +159,7 @@ def _string(values: Any) -> Any:
     text = valid_text(values)
     if pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py():
         text = _escaped(text)
-    return _quoted(text)
+    return text
 
 
 def _escaped(text: Any) -> Any:
@@ -172,7 +193,7 @@ def _timestamp(values: Any) -> Any:
     else:
         text = _moments(values) if _is_beyond(text) else pc.replace_substring(text, " ", "T", max_replacements=1)
     text = pc.replace_substring_regex(text, r"(\.[0-9]{3})000$", r"\1")
-    return _quoted(text if values.type.tz is None else pc.binary_join_element_wise(text, _text("Z"), _text("")))
+    return text if values.type.tz is None else pc.binary_join_element_wise(text, _text("Z"), _text(""))
 
 
 def _moments(values: Any) -> Any:
@@ -188,14 +209,14 @@ def _is_beyond(text: Any) -> bool:
 
 def _binary(values: Any) -> Any:
     encoded = [None if value is None else b64encode(value).decode() for value in values.to_pylist()]
-    return _quoted(pa.array(encoded, _TEXT))
+    return pa.array(encoded, _TEXT)
 
 
 def _time(values: Any) -> Any:
     text = values.cast(pa.time64("us")).cast(_TEXT)
     if _is_beyond(text):
         raise ValueError("the value is no time of day: it is not within 24 hours from midnight")
-    return _quoted(pc.replace_substring_regex(text, r"\.000000$", ""))
+    return pc.replace_substring_regex(text, r"\.000000$", "")
 
 
 def _literal(values: Any) -> Any:
@@ -214,7 +235,7 @@ def _date(values: Any) -> Any:
     if _is_beyond(text):
         days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
         text = pa.array([None if day is None else day_text(day) for day in days], _TEXT)
-    return _quoted(text)
+    return text
 
 
 def _null(values: Any) -> Any:
@@ -241,16 +262,20 @@ def _is_binary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
-_ENCODERS: list[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = [
+_Encoders = list[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]]
+_QUOTED: _Encoders = [
     (_is_string, _string),
-    (pa.types.is_integer, _literal),
-    (pa.types.is_boolean, _literal),
-    (pa.types.is_decimal, _decimal),
-    (pa.types.is_floating, _float),
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_date, _date),
     (pa.types.is_time, _time),
     (_is_binary, _binary),
+]
+"""The types whose values are strings in JSON, and how to make what stands between the quotes."""
+_UNQUOTED: _Encoders = [
+    (pa.types.is_integer, _literal),
+    (pa.types.is_boolean, _literal),
+    (pa.types.is_decimal, _decimal),
+    (pa.types.is_floating, _float),
     (pa.types.is_struct, _struct),
     (pa.types.is_map, _map),
     (pa.types.is_list, _list),
