@@ -42,7 +42,12 @@ def may_be_refused(payloads: pa.Array, *, one_line: bool) -> bool:
         return True
     if np.isin(np.frombuffer(values, np.uint8)[starts], _BLANKS).any():
         return True
-    return one_line and b"\n" in bytes(values)
+    return one_line and holds(payloads, b"\n")
+
+
+def holds(payloads: pa.Array, text: bytes) -> bool:
+    """Whether the text is in one of the payloads, or lies across the border of two."""
+    return text in bytes(_offsets_and_values(payloads)[1])
 
 
 def rows_of_payloads(

@@ -69,5 +69,5 @@ def body_of(options: HttpOptions) -> Body:
     if options.body != "template":
         return _BODIES[options.body]
     separator = "," if options.template_separator is None else options.template_separator
-    frame = (options.template_prefix or "", separator, options.template_suffix or "")
-    return FramedBody("application/json", *(each.encode() for each in frame))
+    prefix, suffix = (options.template_prefix or "").encode(), (options.template_suffix or "").encode()
+    return FramedBody("application/json", prefix, separator.encode(), suffix)

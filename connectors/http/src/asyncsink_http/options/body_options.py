@@ -75,6 +75,10 @@ class BodyOptions(ConnectorOptions):
 
     def _check_template(self) -> None:
         # Whatever a preset leaves open is None here, and filled in before these options are checked again.
+        if self.body == "template":
+            from asyncsink_http.bodies.row_template import row_template
+
+            row_template(self.template_row)
         if self.body in (None, "template"):
             return
         given = [name for field, name in _TEMPLATE_FIELDS.items() if getattr(self, field) is not None]
