@@ -48,7 +48,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         resolved = self.options.resolved()
         self._resolved = resolved
         self._body: Body = body_of(resolved)
-        self._builder = RequestBuilder(resolved, self._body)
+        self._builder = RequestBuilder(resolved, self._body, is_repeated=self.config.batching == "deterministic")
         self._statuses = StatusTable.of(resolved)
         self._judge = AnswerJudge(resolved, self._statuses)
 
@@ -72,7 +72,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         return HttpClient(self._resolved)
 
     def converter(self, schema: Schema | None) -> HttpConverter:
-        return HttpConverter(schema, self._body)
+        return HttpConverter(schema, self._body, self._resolved)
 
     def size_in_bytes(self, entry: HttpEntry) -> int:
         return len(payload_of(entry)) + self._body.overhead

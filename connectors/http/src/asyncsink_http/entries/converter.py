@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from asyncsink.blocks import EntryBlock
 from asyncsink.context import InitContext, Schema, WriteContext, idempotency_prefix
 from asyncsink.converter import ElementConverter
-from asyncsink.payloads import Payloads
 from asyncsink_http.bodies.body import Body
+from asyncsink_http.bodies.payloads import payloads_of
 from asyncsink_http.entries.entry import HttpEntry, Row, RowColumns
+from asyncsink_http.options import HttpOptions
 from asyncsink_http.requests.idempotency import row_key
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
     :raises SchemaError: a column has no form in JSON, or others stand beside a payload column
     """
 
-    def __init__(self, schema: Schema | None, body: Body) -> None:
-        self._payloads = Payloads(schema, PAYLOAD_COLUMNS)
+    def __init__(self, schema: Schema | None, body: Body, options: HttpOptions) -> None:
+        self._payloads = payloads_of(options, schema, PAYLOAD_COLUMNS)
         self._body = body
         self._prefix: str | None = None
 
