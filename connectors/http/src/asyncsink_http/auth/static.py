@@ -21,10 +21,10 @@ class StaticCredentials:
         return await send(request.with_headers(self._headers))
 
 
-def authorization(options: HttpOptions) -> str | None:
-    """The value of the Authorization header for bearer (RFC 6750) or basic (RFC 7617, UTF-8); None for neither."""
-    if options.bearer_token is not None:
-        return f"Bearer {options.bearer_token}"
+def authorization(options: HttpOptions, token: str | None) -> str | None:
+    """The value of the Authorization header for a token (RFC 6750) or basic (RFC 7617, UTF-8); None for neither."""
+    if token is not None:
+        return f"{options.authorization_scheme or 'Bearer'} {token}"
     if options.username is not None:
         return "Basic " + b64encode(f"{options.username}:{options.password}".encode()).decode()
     return None
