@@ -17,7 +17,7 @@ from asyncsink_http import HttpOptions, HttpSink, _plugin
 def test_public_names_are_sorted_and_exist() -> None:
     assert asyncsink_http.__all__ == sorted(asyncsink_http.__all__)
     assert [getattr(asyncsink_http, name).__name__ for name in asyncsink_http.__all__] == asyncsink_http.__all__
-    assert asyncsink_http.__all__ == ["HttpAnswer", "HttpOptions", "HttpRequest", "HttpSink"]
+    assert asyncsink_http.__all__ == ["HttpAnswer", "HttpExchange", "HttpOptions", "HttpRequest", "HttpSink"]
     assert set(asyncsink_http.__all__) <= set(dir(asyncsink_http))
     assert asyncsink_http.__version__
     with pytest.raises(AttributeError, match="no attribute 'Sink'"):

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncsink_http.answers.answer import HttpAnswer
+    from asyncsink_http.answers.exchange import HttpExchange
     from asyncsink_http.options import HttpOptions
     from asyncsink_http.requests.request import HttpRequest
     from asyncsink_http.sink import HttpSink
 
     __version__: str
 
-__all__ = ["HttpAnswer", "HttpOptions", "HttpRequest", "HttpSink"]
+__all__ = ["HttpAnswer", "HttpExchange", "HttpOptions", "HttpRequest", "HttpSink"]
 
 _MODULES = {
     "HttpAnswer": "answers.answer",
+    "HttpExchange": "answers.exchange",
     "HttpOptions": "options",
     "HttpRequest": "requests.request",
     "HttpSink": "sink",

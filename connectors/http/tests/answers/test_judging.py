@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from asyncsink import ListBlock, ListRequestEntries, RequestError, RequestResult
+from asyncsink.metrics import Counter
 from asyncsink_http import HttpAnswer, HttpOptions
 from asyncsink_http.answers.codes import IN_PROGRESS
 from asyncsink_http.answers.judging import AnswerJudge
 from asyncsink_http.answers.statuses import StatusTable
+from asyncsink_http.entries.entry import HttpEntry
+from asyncsink_http.entries.target import Target
 from asyncsink_http.redaction import Redaction
 
 OPTIONS: dict[str, Any] = {
@@ -21,10 +26,28 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def judged(answer: HttpAnswer, *, attempt: int = 1, **options: Any) -> RequestResult:
+@dataclass
+class Conversation:
+    """What a client knows, without one."""
+
+    redaction: Redaction
+    in_flight: int = 0
+    ignored_rows: Counter = field(default_factory=Counter)
+
+
+def judge_of(options: Mapping[str, Any]) -> tuple[AnswerJudge, Conversation]:
     resolved = HttpOptions.of(**OPTIONS, **options).resolved()
     judge: AnswerJudge = pickle.loads(pickle.dumps(AnswerJudge(resolved, StatusTable.of(resolved))))
-    return judge.judge(answer, ListRequestEntries(ListBlock([b"1"], [1]), attempt=attempt), Redaction(resolved))
+    return judge, Conversation(Redaction(resolved))
+
+
+def rows(count: int = 1, attempt: int = 1, route: Target | None = None) -> ListRequestEntries[HttpEntry]:
+    return ListRequestEntries(ListBlock([b"1"] * count, [1] * count), attempt=attempt, route=route)
+
+
+def judged(answer: HttpAnswer, *, attempt: int = 1, count: int = 1, **options: Any) -> RequestResult:
+    judge, conversation = judge_of(options)
+    return judge.judge(answer, rows(count, attempt), conversation)
 
 
 def refusal(status: int, reason: str, text: str = "", *, attempt: int = 1, **options: Any) -> RequestError:
@@ -48,15 +71,17 @@ def test_a_refusal_names_status_address_and_what_the_server_says() -> None:
 
 
 def test_what_the_server_says_is_cut_and_without_secrets() -> None:
-    echo = "bad token s3cret-token with s3cret-key at ?sig=s3cret-query: " + "x" * 1000
+    echo = "bad token s3cret-token with s3cret-key at ?sig=s3cret-query: " + "x" * 2000
     message = str(refusal(401, "Unauthorized", echo))
     assert "s3cret" not in message
     assert "bad token *** with *** at ?***" in message
-    assert len(message) < 300
+    assert 1000 < len(message) < 1100
+    assert 'says "bad to…".' in str(refusal(401, "Unauthorized", echo, response_characters=7))
+    assert "says" not in str(refusal(401, "Unauthorized", echo, response_characters=0))
 
 
 def test_a_secret_on_the_edge_of_the_cut_is_not_shown_in_part() -> None:
-    assert "s3c" not in str(refusal(401, "Unauthorized", "x" * 195 + "s3cret-token"))
+    assert "s3c" not in str(refusal(401, "Unauthorized", "x" * 995 + "s3cret-token"))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +97,55 @@ def test_a_conflict_with_an_earlier_sending_of_the_same_request_is_no_rejection(
     assert (again.code, again.retry_after_s) == (IN_PROGRESS, 2.0)
     assert refusal(409, "Conflict", attempt=2, idempotency_key=False).code == "409"
     assert refusal(400, "Bad", attempt=2).code == "400"
+
+
+def test_a_conflict_that_an_option_judges_is_what_it_says_whenever_it_comes() -> None:
+    assert judged(HttpAnswer(409, "Conflict", {}, b""), attempt=2, success_codes="409") is RequestResult.OK
+    assert refusal(409, "Conflict", attempt=2, fatal_codes="409").code == "409"
+
+
+def test_a_row_with_an_address_of_its_own_has_that_in_messages() -> None:
+    judge, conversation = judge_of({})
+    target = Target("PUT", "https://api.example.com/rows/7?sig=s3cret")
+    with pytest.raises(RequestError, match=r"No from PUT https://api.example.com/rows/7\?\*\*\*\.$"):
+        judge.judge(HttpAnswer(404, "No", {}, b""), rows(route=target), conversation)
+
+
+def test_ignored_rows_are_acknowledged_and_counted_and_one_warning_tells_of_each_status(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    judge, conversation = judge_of({"ignore_codes": "404,410"})
+    for status in (404, 404, 410, 404):
+        answer = HttpAnswer(status, "No", {}, b"nothing here for s3cret-token")
+        assert judge.judge(answer, rows(3), conversation) is RequestResult.OK
+    assert conversation.ignored_rows.count == 12
+    warned = [record.getMessage() for record in caplog.records]
+    assert len(warned) == 2
+    assert warned[0].startswith("3 rows count as delivered by ignoreCodes, and later ones that are answered so: 404 No")
+    assert 'says "nothing here for ***"' in warned[0]
+
+
+def test_a_quota_that_the_requests_under_way_will_use_up_pauses_whatever_the_answer_means() -> None:
+    headers = {"ratelimit-remaining": "2", "ratelimit-reset": "7"}
+    judge, conversation = judge_of({"ignore_codes": "404"})
+    for in_flight, pause_s in ((1, None), (2, 7.0), (3, 7.0)):
+        conversation.in_flight = in_flight
+        for status in (200, 404):
+            assert judge.judge(HttpAnswer(status, "", headers, b""), rows(), conversation).pause_s == pause_s
+
+
+def test_a_quota_says_when_a_server_that_refuses_for_its_load_may_be_asked_again() -> None:
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "7"}
+    judge, conversation = judge_of({})
+    deaf, _ = judge_of({"rate_limit_headers": False})
+    for status, wait_s in ((429, 7.0), (503, 7.0), (502, None), (400, None)):
+        with pytest.raises(RequestError) as raised:
+            judge.judge(HttpAnswer(status, "", headers, b""), rows(), conversation)
+        assert raised.value.retry_after_s == wait_s
+        with pytest.raises(RequestError) as raised:
+            deaf.judge(HttpAnswer(status, "", headers, b""), rows(), conversation)
+        assert raised.value.retry_after_s is None
+    assert deaf.judge(HttpAnswer(200, "", headers, b""), rows(), conversation) is RequestResult.OK
 
 
 def test_an_answer_shows_neither_its_headers_nor_its_body() -> None:

@@ -14,7 +14,9 @@ CERTIFICATE = "CERTIFICATE"
 INVALID_REQUEST = "INVALID_REQUEST"
 """The client refused to send the request."""
 PROXY = "PROXY"
-"""The environment names a proxy that the client cannot use."""
+"""The options or the environment name a proxy that cannot be used."""
+HTTP_VERSION = "HTTP_VERSION"
+"""The server does not speak the version of HTTP that the options ask for."""
 ANSWER_TOO_LARGE = "ANSWER_TOO_LARGE"
 """An answer that judges each row is longer than what is read of one."""
 ITEM_RESULTS = "ITEM_RESULTS"
@@ -38,8 +40,9 @@ FATAL_CODES: Final[Mapping[str, str]] = {
     ITEM_RESULTS: "Check that itemResults is what the address in url answers; the rows may be stored.",
     RESPONSE_CALLBACK: "Mend the function that responseCallback names; the rows may be stored.",
     INVALID_REQUEST: "Check url and the header.* options.",
-    PROXY: "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY where the tasks run: http:// and https:// work as they "
-    "are, socks5:// needs httpx[socks] to be installed there.",
+    PROXY: "Check option proxy or, without it, HTTP_PROXY, HTTPS_PROXY and ALL_PROXY where the tasks run: http:// and "
+    "https:// work as they are, socks5:// needs asyncsink-http[socks] to be installed there.",
+    HTTP_VERSION: "Leave httpVersion out, or ask for a server of HTTP/2.",
     TOKEN_REFUSED: "Check the options of credentials.",
 }
 """Each with its remedy."""

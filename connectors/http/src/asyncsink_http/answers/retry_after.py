@@ -20,15 +20,16 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
     if re.fullmatch(r"\d+(\.\d+)?", value):
         seconds = float(value)
     else:
-        until = _date(value)
+        until = date_of(value)
         if until is None:
             return None
-        since = _date(headers.get("date", "")) or now or datetime.now(UTC)
+        since = date_of(headers.get("date", "")) or now or datetime.now(UTC)
         seconds = (until - since).total_seconds()
     return seconds if seconds > 0 else None
 
 
-def _date(text: str) -> datetime | None:
+def date_of(text: str) -> datetime | None:
+    """The moment of a date as HTTP writes it (RFC 9110, 5.6.7); None if the text is none."""
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -9,6 +9,7 @@ from typing import Final, Self
 from asyncsink.failures import ErrorTable
 from asyncsink_http.answers.codes import FATAL_CODES, RETRYABLE_CODES
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.options.status_codes import STATUSES
 
 _CREDENTIALS = "Check bearerToken, or username and password, or header.Authorization."
 _REDIRECTION = "Redirects are not followed: set url to the address that answers itself."
@@ -16,7 +17,8 @@ _WRONG_ROWS = "Check that the columns, body and contentType are what the address
 _NOT_THE_ROWS = "The server refuses every request of this kind: ask its operator what it expects."
 
 _FATAL: Final[Mapping[int, str]] = {
-    207: "An answer that judges each row is not read: use an endpoint that answers for the whole request.",
+    207: "An answer that judges each row is not read: set itemResults, or use an endpoint that answers for the whole "
+    "request.",
     **dict.fromkeys(range(300, 400), _REDIRECTION),
     401: f"The server wants to know who sends. {_CREDENTIALS}",
     402: _NOT_THE_ROWS,
@@ -45,13 +47,25 @@ _REJECTED_REMEDIES: Final[Mapping[int, str]] = {
 
 
 class Verdict(Enum):
-    """What an answer means for the rows of its request; all but the first are kinds of failure."""
+    """What an answer means for the rows of its request; all but the first two are kinds of failure."""
 
     STORED = "stored"
+    IGNORED = "ignored"
     THROTTLED = "throttled"
     RETRYABLE = "retryable"
     REJECTED = "rejected"
     FATAL = "fatal"
+
+
+_BY_OPTION: Final[Mapping[str, Verdict]] = {
+    "successCodes": Verdict.STORED,
+    "ignoreCodes": Verdict.IGNORED,
+    "throttleCodes": Verdict.THROTTLED,
+    "retryCodes": Verdict.RETRYABLE,
+    "rejectCodes": Verdict.REJECTED,
+    "fatalCodes": Verdict.FATAL,
+}
+_BY_FATAL_CODES = "The option fatalCodes says that no retry helps."
 
 
 def _usual(status: int) -> Verdict:
@@ -68,7 +82,7 @@ def _usual(status: int) -> Verdict:
 
 
 class StatusTable:
-    """The verdict on every status from 200 to 599. Picklable."""
+    """The verdict on every status from 200 to 599: what options say of it, else the usual one. Picklable."""
 
     def __init__(self, verdicts: Mapping[int, Verdict]) -> None:
         self._verdicts = verdicts
@@ -76,7 +90,10 @@ class StatusTable:
     @classmethod
     def of(cls, options: HttpOptions) -> Self:
         """The table that resolved options ask for."""
-        return cls({status: _usual(status) for status in range(200, 600)})
+        verdicts = {status: _usual(status) for status in STATUSES}
+        if options.item_results is not None:
+            verdicts[207] = Verdict.STORED
+        return cls(verdicts | {status: _BY_OPTION[each.option] for status, each in options.chosen_statuses().items()})
 
     def verdict(self, status: int) -> Verdict:
         """What the status means; one that is none of HTTP's is fatal."""
@@ -92,7 +109,10 @@ class StatusTable:
             throttled=self._codes(Verdict.THROTTLED),
             retryable={*self._codes(Verdict.RETRYABLE), *RETRYABLE_CODES},
             rejected=self._codes(Verdict.REJECTED),
-            fatal={**{code: _FATAL[int(code)] for code in self._codes(Verdict.FATAL)}, **FATAL_CODES},
+            fatal={
+                **{code: _FATAL.get(int(code), _BY_FATAL_CODES) for code in self._codes(Verdict.FATAL)},
+                **FATAL_CODES,
+            },
         )
 
     def _codes(self, verdict: Verdict) -> list[str]:

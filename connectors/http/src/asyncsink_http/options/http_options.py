@@ -8,23 +8,29 @@ from typing import Any, ClassVar, Self
 
 from asyncsink.options import Alias
 from asyncsink.options.fields import option_fields
+from asyncsink_http.options.answer_options import AnswerOptions
 from asyncsink_http.options.auth_options import AuthOptions
 from asyncsink_http.options.body_options import BodyOptions
 from asyncsink_http.options.connection_options import ConnectionOptions
-from asyncsink_http.options.flink import LENT, REFUSED
+from asyncsink_http.options.flink import LENT, REFUSED, translated
 from asyncsink_http.options.request_options import RequestOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpOptions(ConnectionOptions, AuthOptions, BodyOptions, RequestOptions):
-    """Where requests go, what they look like and who sends them."""
+class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, RequestOptions):
+    """Where requests go, what they look like, what follows their answers, and who sends them."""
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
     lent: ClassVar[Mapping[str, Alias]] = LENT
 
+    @classmethod
+    def translated(cls, options: Mapping[str, str]) -> Mapping[str, str]:
+        return translated(options)
+
     def __post_init__(self) -> None:
         self.check_request()
         self.check_body()
+        self.check_answers()
         self.check_auth(self.headers)
         self.check_connection()
 
