@@ -103,5 +103,5 @@ async def test_logs_show_neither_the_query_nor_credentials(caplog: pytest.LogCap
         async with sending(url, bearer_token="s3cret", headers={"X-Api-Key": "s3cret"}) as sender:
             await sender.send()
         assert server.received[0].path == "/in?sig=s3cret"
-    assert f'HTTP Request: POST {server.url}/in?*** "HTTP/1.1 200 OK"' in caplog.text
+    assert "send_request_headers" in caplog.text
     assert "s3cret" not in caplog.text

@@ -1,4 +1,4 @@
-"""The slot transport on the wire: how many connections there are, and what becomes of one that failed."""
+"""The transports on the wire: how many connections there are, and what becomes of one that failed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpcore
 import pytest
 import trustme
 from anyio.streams.tls import TLSListener
 
 from asyncsink import RequestError
 from asyncsink_http import HttpAnswer, HttpOptions, HttpRequest
-from asyncsink_http.client.httpcore_transport import SlotTransport
+from asyncsink_http.client.httpcore_transport import HttpcoreTransport
 from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import Header
 from asyncsink_testing import FaultyHttpServer, Reaction
@@ -40,7 +40,7 @@ class Sender:
     def __init__(self, url: str) -> None:
         options = HttpOptions(url=url).resolved()
         self._url = url
-        self.transport = SlotTransport(options, Redaction(options))
+        self.transport = HttpcoreTransport(options, Redaction(options))
 
     @property
     def connections(self) -> int:
@@ -213,7 +213,7 @@ async def test_an_unreachable_host_is_named() -> None:
     assert raised.value.code == "CONNECT"
     assert f"no connection to host '127.0.0.1', port {port}: " in str(raised.value)
     assert "s3cret" not in str(raised.value)
-    assert isinstance(raised.value.__cause__, httpx.ConnectError)
+    assert isinstance(raised.value.__cause__, httpcore.ConnectError)
 
 
 @asynccontextmanager

@@ -7,8 +7,7 @@ from typing import Self
 
 from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.auth.make import authorizer_of
-from asyncsink_http.client.httpcore_transport import SlotTransport
-from asyncsink_http.client.transport import Transport
+from asyncsink_http.client.make import transport_of
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
@@ -25,7 +24,7 @@ class HttpClient:
         """Hides what this client knows to be secret."""
         self.in_flight = 0
         """Requests that have not been answered yet."""
-        self._transport: Transport = SlotTransport(options, self.redaction)
+        self._transport = transport_of(options, self.redaction)
         self._authorizer = authorizer_of(options, self.redaction, self._transport.send)
 
     async def __aenter__(self) -> Self:

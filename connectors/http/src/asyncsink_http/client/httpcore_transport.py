@@ -1,214 +1,146 @@
-"""One connection for each request in flight, over httpx.
+"""Requests over connections of httpcore, the engine of httpx.
 
-httpx's own pool looks at every connection for every request, which makes a request cost the more the more of them are
-in flight (6.5 ms of CPU at 64). Here each request takes a client that holds a single connection from a list of free
-ones, the one that was used last first, so that only as many stay warm as are needed.
+Of httpx.AsyncClient nothing else is needed (redirects, cookies, hooks), and it makes a request cost half as much again.
 """
 
 from __future__ import annotations
 
-import logging
-import re
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import lru_cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Final, Self
-from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
+import httpcore
 import httpx
 
 from asyncsink.errors import RequestError
 from asyncsink_http.answers.answer import HttpAnswer
-from asyncsink_http.answers.codes import CERTIFICATE, CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
+from asyncsink_http.answers.codes import CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
+from asyncsink_http.client.connecting import Address, Connecting, address_of
+from asyncsink_http.client.failures import request_error
+from asyncsink_http.client.reading import read_answer
+from asyncsink_http.client.slots import Slot, Slots
+from asyncsink_http.client.tls import ssl_context
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
 
 _MAX_ANSWER_BYTES = 64 * 1024
-_CLOSE_TIMEOUT_S = 2.0
-# httpx gives a connection up that has been idle for 5 s: all of them at each micro-batch of a stream that is triggered
-# every ten. Longer than Spark keeps a worker without work, shorter than balancers and NAT gateways remember a silent
-# connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
-_IDLE_S = 120.0
-_NO_COOKIES = DefaultCookiePolicy(allowed_domains=[])
+_MAX_DROPPED_BYTES = 16 * 1024 * 1024
+_MOST_STREAMS = 16  # requests that a broken connection takes along at most
+_MOST_CLOSED = 3  # connections in a row that take no request any more
 
-# By the most specific class first; whatever else httpx raises of the transport leaves the outcome unknown.
+# By the most specific class first; whatever else is raised of a connection leaves the outcome unknown.
 _CODES: Final[tuple[tuple[type[Exception], str], ...]] = (
-    (httpx.ConnectError, CONNECT),
-    (httpx.ConnectTimeout, CONNECT),
-    (httpx.ProxyError, CONNECT),
-    (httpx.UnsupportedProtocol, INVALID_REQUEST),
-    (httpx.LocalProtocolError, INVALID_REQUEST),
+    (httpcore.ConnectError, CONNECT),
+    (httpcore.ConnectTimeout, CONNECT),
+    (httpcore.ProxyError, CONNECT),
+    (httpcore.ConnectionNotAvailable, CONNECT),
+    (httpcore.UnsupportedProtocol, INVALID_REQUEST),
+    (httpcore.LocalProtocolError, INVALID_REQUEST),
     (httpx.InvalidURL, INVALID_REQUEST),
-    (httpx.HTTPError, CONNECTION_LOST),
+    (httpcore.NetworkError, CONNECTION_LOST),
+    (httpcore.ProtocolError, CONNECTION_LOST),
+    (httpcore.TimeoutException, CONNECTION_LOST),
 )
+_ERRORS: Final = tuple(kind for kind, _ in _CODES)
 
 
-class SlotTransport:
-    """Sends requests, each over a connection of its own; an async context manager that closes all of them.
+class HttpcoreTransport:
+    """Sends requests in HTTP/1.1, each over a connection of its own, or in HTTP/2, where 16 share one.
 
-    There are as many connections as there have been requests in flight at once, and not more. Redirects are not
-    followed, nothing is sent again, cookies are not kept, and environment variables name proxies and authorities as
-    httpx reads them. There is no deadline beside the one for connecting: whoever calls :meth:`send` has it.
+    There are as many connections as there have been requests in flight at once, or as many sixteenths of them, and not
+    more. What :class:`~asyncsink_http.client.transport.Transport` says holds.
     """
 
     def __init__(self, options: HttpOptions, redaction: Redaction) -> None:
+        self._options = options
         self._redaction = redaction
-        self._url = httpx.URL(options.url)
-        self._timeout = httpx.Timeout(None, connect=options.connect_timeout_s)
-        # A context of its own for each client would cost 10 ms and a copy of all authorities. Without TLS there is
-        # nobody to trust, and one that trusts nobody costs nothing.
-        is_https = self._url.scheme == "https"
-        self._ssl_context = httpx.create_ssl_context() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._free: list[httpx.AsyncClient] = []
-        self._busy: set[httpx.AsyncClient] = set()
-        self._filter = _HidesQuery(self._url, options.shown_url)
+        self._is_http2 = options.http_version == "2"
+        self._extensions = {"timeout": {"connect": options.connect_timeout_s}}
+        self._slots = Slots(_MOST_STREAMS if self._is_http2 else 1)
+        self._connecting = Connecting(options, redaction)
+        self._trusting_nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._context: ssl.SSLContext | None = None
+        self._context_lock = anyio.Lock()
 
     @property
     def connections(self) -> int:
-        """Slots that exist now, free and busy."""
-        return len(self._free) + len(self._busy)
+        """Connections that exist now, free and busy."""
+        return len(self._slots)
 
     async def __aenter__(self) -> Self:
-        logging.getLogger("httpx").addFilter(self._filter)
+        await self._context_for(address_of(self._options.url).url)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        clients = [*self._free, *self._busy]
-        self._free.clear()
-        self._busy.clear()
-        for client in clients:
-            await _close(client)
-        logging.getLogger("httpx").removeFilter(self._filter)
+        await self._slots.aclose()
 
     async def send(self, request: HttpRequest) -> HttpAnswer:
         """Send one request and read its answer.
 
         :raises RequestError: there was no complete answer; its code is one of :mod:`asyncsink_http.answers.codes`
         """
-        async with self._slot(request.url) as client:
+        try:
+            return await self._send(request, address_of(request.url))
+        except _ERRORS as error:
+            failure = self._failure(error, request.url)
+            # What the client refuses it quotes, and that may be a header's value.
+            raise failure from None if failure.code == INVALID_REQUEST else error
+
+    async def _send(self, request: HttpRequest, address: Address) -> HttpAnswer:
+        headers = _headers(request, address.host)
+        built = httpcore.Request(
+            request.method, address.url, headers=headers, content=request.body, extensions=self._extensions
+        )
+        for attempt in range(_MOST_CLOSED):
             try:
-                built = client.build_request(
-                    request.method, _url(request.url), content=request.body, headers=list(request.headers)
-                )
-                response = await client.send(built, stream=True)
-                try:
-                    return await _read(response)
-                finally:
-                    await response.aclose()
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                failure = self._request_error(error, request.url)
-                # What httpx refuses it quotes, and that may be a header's value.
-                raise failure from None if failure.code == INVALID_REQUEST else error
+                return await self._send_over_a_slot(built, request.url, address)
+            except httpcore.ConnectionNotAvailable:
+                # A server that is about to close says so in HTTP/2, and that it has not looked at this request.
+                if attempt == _MOST_CLOSED - 1:
+                    raise
+        raise AssertionError("the last attempt has returned or raised")
 
-    @asynccontextmanager
-    async def _slot(self, url: str) -> AsyncIterator[httpx.AsyncClient]:
-        """A client for one request; one whose request did not end well is closed and not used again."""
-        client = self._free.pop() if self._free else self._new_client(url)
-        self._busy.add(client)
+    async def _send_over_a_slot(self, request: httpcore.Request, url: str, address: Address) -> HttpAnswer:
+        context = await self._context_for(address.url)
+        slot = await self._slots.take(address.origin, lambda: self._connecting.connect(url, context))
         try:
-            yield client
+            answer = await self._exchange(slot, request)
         except BaseException:
-            self._busy.discard(client)
-            await _close(client)
+            await self._slots.retire(slot)
             raise
-        self._busy.discard(client)
-        self._free.append(client)
+        await self._slots.give_back(slot)
+        return answer
 
-    def _new_client(self, url: str) -> httpx.AsyncClient:
-        try:
-            return httpx.AsyncClient(
-                timeout=self._timeout,
-                verify=self._ssl_context,
-                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_S),
-                cookies=CookieJar(_NO_COOKIES),
-            )
-        except (ImportError, ValueError, httpx.InvalidURL) as error:
-            # A client asks the environment for proxies when it is made, and its errors quote their addresses.
-            raise RequestError(PROXY, f"{_EVENTS[PROXY]} {_peer(url)} ({type(error).__name__}).") from None
+    async def _exchange(self, slot: Slot, request: httpcore.Request) -> HttpAnswer:
+        response = await slot.connection.handle_async_request(request)
+        slot.stream = response.extensions["network_stream"]
+        # In HTTP/2 to close the connection over an answer that is too long would take others along.
+        dropped = _MAX_DROPPED_BYTES if self._is_http2 else 0
+        return await read_answer(response, slot.connection, _MAX_ANSWER_BYTES, dropped)
 
-    def _request_error(self, error: Exception, url: str) -> RequestError:
+    async def _context_for(self, url: httpcore.URL) -> ssl.SSLContext:
+        """Whom to trust: one context for all connections, as each would cost 10 ms and a copy of all authorities."""
+        if url.scheme != b"https":
+            return self._trusting_nobody
+        async with self._context_lock:
+            if self._context is None:
+                self._context = await anyio.to_thread.run_sync(ssl_context, self._options)
+            return self._context
+
+    def _failure(self, error: Exception, url: str) -> RequestError:
         code = next(code for kind, code in _CODES if isinstance(error, kind))
-        if code == CONNECT and _certificate_error(error) is not None:
-            code = CERTIFICATE
-        text = str(error)
-        if code == INVALID_REQUEST:
-            text = re.split(r"[:\s]+b?['\"]", text, maxsplit=1)[0]
-        said = self._redaction.hide(text) or type(error).__name__
-        return RequestError(code, f"{_EVENTS[code]} {_peer(url)}: {said.rstrip('.')}.")
+        if isinstance(error, httpcore.ProxyError) and str(error).startswith("407"):
+            code = PROXY
+        return request_error(error, code, url, self._redaction)
 
 
-class _HidesQuery(logging.Filter):
-    """Keeps secrets in the query of `url` out of what httpx logs of every request at level INFO."""
-
-    def __init__(self, url: httpx.URL, shown_url: str) -> None:
-        super().__init__()
-        self._url = url
-        self._shown_url = shown_url
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(
-                self._shown_url if isinstance(arg, httpx.URL) and arg == self._url else arg for arg in record.args
-            )
-        return True
-
-
-_EVENTS = {
-    CONNECT: "no connection to",
-    CONNECTION_LOST: "the connection broke before the answer of",
-    CERTIFICATE: "the certificate is not trusted of",
-    INVALID_REQUEST: "no request can be sent to",
-    PROXY: "the environment names a proxy that cannot be used for",
-}
-
-
-_url = lru_cache(maxsize=256)(httpx.URL)  # to read one takes 14 us
-
-
-def _peer(url: str) -> str:
-    """The server as messages name it."""
-    parts = urlsplit(url)
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    return f"host {parts.hostname!r}, port {port}"
-
-
-async def _read(response: httpx.Response) -> HttpAnswer:
-    """The answer with the beginning of its body; the connection lives on if that was all of it."""
-    body = bytearray()
-    try:
-        async for part in response.aiter_raw():
-            body += part
-            if len(body) > _MAX_ANSWER_BYTES:
-                # The loop then ends by itself, with an error; leaving it would leave httpx's generators half run.
-                await response.aclose()
-    except httpx.HTTPError:
-        if len(body) <= _MAX_ANSWER_BYTES:
-            raise
-    return HttpAnswer(
-        response.status_code,
-        response.reason_phrase,
-        dict(response.headers.items()),
-        bytes(body[:_MAX_ANSWER_BYTES]),
-        is_cut=len(body) > _MAX_ANSWER_BYTES,
-        http_version=response.http_version,
-    )
-
-
-def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    """The certificate's error among the causes of an error of httpx."""
-    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
-        error = error.__cause__ or error.__context__
-    return error
-
-
-async def _close(client: httpx.AsyncClient) -> None:
-    # Also after a cancellation: a connection with half a request on it must not stay open.
-    with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
-        await client.aclose()
+def _headers(request: HttpRequest, host: bytes) -> list[tuple[bytes, bytes]]:
+    headers = [(b"Host", host), *request.headers]
+    if request.body or request.method != "DELETE":
+        headers.append((b"Content-Length", b"%d" % len(request.body)))
+    return headers

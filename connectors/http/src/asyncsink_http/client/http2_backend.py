@@ -1,0 +1,89 @@
+"""What HTTP/2 needs of a connection: that both sides mean it, and that nobody leaves half a frame on it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+import anyio
+import httpcore
+
+from asyncsink_http.client.failures import HttpVersionError
+
+_CLOSE_TIMEOUT_S = 2.0
+
+
+class Http2Backend(httpcore.AsyncNetworkBackend):
+    """Opens connections for HTTP/2.
+
+    :param context: of the destination, which has to choose HTTP/2; a proxy on the way has another, and need not
+    """
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        return _SharedStream(stream, self._context)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return _SharedStream(await self._inner.connect_unix_socket(path, timeout, socket_options), self._context)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class _SharedStream(httpcore.AsyncNetworkStream):
+    """Bytes of many requests: what breaks in the middle of a frame breaks for all of them, at once."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, context: ssl.SSLContext) -> None:
+        self._inner = inner
+        self._context = context
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return await self._inner.read(max_bytes, timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        try:
+            await self._inner.write(buffer, timeout)
+        except BaseException:
+            # A request that is cancelled here has sent a part of its frame, and with it a part of others' frames.
+            # The server would read what follows as the rest of them.
+            with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
+                await self._inner.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        if ssl_context is not self._context:
+            return _SharedStream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._context)
+        # Both, though only the first will do: many servers end a handshake that offers nothing they speak, and what
+        # they end it with does not say why.
+        ssl_context.set_alpn_protocols(["h2", "http/1.1"])
+        stream = await self._inner.start_tls(ssl_context, server_hostname, timeout)
+        chosen = stream.get_extra_info("ssl_object").selected_alpn_protocol()
+        if chosen != "h2":
+            await stream.aclose()
+            raise httpcore.ConnectError(f"it chose {chosen or 'no protocol'}") from HttpVersionError()
+        return _SharedStream(stream, self._context)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)

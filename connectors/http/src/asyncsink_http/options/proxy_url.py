@@ -1,0 +1,50 @@
+"""What the URL of a proxy says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+_SCHEMES = ("http", "https", "socks5", "socks5h")
+_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Proxy:
+    """A proxy's address, and who asks it."""
+
+    scheme: str
+    host: str
+    port: int
+    credentials: tuple[str, str] | None
+
+    @property
+    def url(self) -> str:
+        """The address without credentials."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    @property
+    def is_socks(self) -> bool:
+        return self.scheme.startswith("socks")
+
+
+def parsed_proxy(text: str) -> Proxy:
+    """A proxy of its URL.
+
+    :raises ValueError: says what is wrong with it, without quoting any of it
+    """
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("its host or its port cannot be read") from None
+    scheme = parts.scheme.lower()
+    if scheme not in _SCHEMES:
+        raise ValueError(f"its scheme is none of {', '.join(_SCHEMES)}")
+    if not host:
+        raise ValueError("it names no host")
+    credentials = None
+    if parts.username is not None:
+        credentials = unquote(parts.username), unquote(parts.password or "")
+    return Proxy(scheme, host, port or _PORTS[scheme], credentials)
