@@ -190,7 +190,7 @@ def test_leaving_a_program_ends_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--sink", "http", "--guarantee", "exactly-once", "--kills", "1"], "it offers at-least-once"),
+        (["--sink", "http", "--guarantee", "exactly-once", "--kills", "1"], "it offers at-least-once, eff"),
         (["--sink", "http", "--guarantee", "at-least-once", "--kills", "0"], "'0' is no number of kills"),
         (["--sink", "parrot", "--guarantee", "at-least-once", "--kills", "1"], "invalid choice: 'parrot'"),
     ],

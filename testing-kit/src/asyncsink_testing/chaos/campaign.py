@@ -57,7 +57,7 @@ class Campaign:
         with closing(self._reader), Destination(self._target.service, self._folder) as self._destination:
             self._destination.start()
             options = self._target.options(self._destination.endpoint(), self._guarantee)
-            with Driver(self._folder, self._target, options) as self._driver:
+            with Driver(self._folder, self._target, options, self._guarantee) as self._driver:
                 self._start_driver()
                 for each in self._kills:
                     self._carry_out(each)

@@ -19,9 +19,6 @@ from typing import Any
 from asyncsink_testing.chaos.programs import RESTARTED
 from asyncsink_testing.chaos.source import COLUMNS
 
-_PARTITIONS = (2, 3, 4, 5)
-"""Two tasks run at once: there is always more than one writer."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -32,7 +29,7 @@ def main(folder: Path) -> None:
     threading.Thread(target=_end_with_stdin, daemon=True).start()
     session, chosen = _session(job["settings"]), random.Random(job["seed"])
     while True:
-        query = _started(session, folder, job, chosen.choice(_PARTITIONS))
+        query = _started(session, folder, job, chosen.choice(job["partitions"]))
         try:
             query.awaitTermination()
         except StreamingQueryException as error:

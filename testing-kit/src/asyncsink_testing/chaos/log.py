@@ -1,10 +1,13 @@
-"""The log of a destination that is a process of ours: a line of JSON for each request that it has stored."""
+"""The log of a destination that is a process of ours: a line of JSON for each request that it has stored.
+
+A line is a list of rows, or an object with the rows and the key by which the destination knows the request again.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from asyncsink_testing.chaos.source import Row
 
@@ -31,8 +34,20 @@ def read_log(folder: Path, position: int = 0) -> tuple[list[Row], int]:
         opened.seek(position)
         fresh = opened.read()
     fresh = fresh[: fresh.rfind(b"\n") + 1]
-    rows: list[Row] = [each for line in fresh.splitlines() for each in json.loads(line)]
+    rows = [each for line in fresh.splitlines() for each in _rows(json.loads(line))]
     return rows, position + len(fresh)
+
+
+def _rows(line: Any) -> list[Row]:
+    rows: list[Row] = line["rows"] if isinstance(line, dict) else line
+    return rows
+
+
+def read_keys(folder: Path) -> set[str]:
+    """The keys of the requests that were stored with one."""
+    path = folder / NAME
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return {told["key"] for told in map(json.loads, lines) if isinstance(told, dict)}
 
 
 class LogReader:

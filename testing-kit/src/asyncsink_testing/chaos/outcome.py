@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from asyncsink_testing.chaos.progress import Moment
 from asyncsink_testing.chaos.schedule import LEAST_COMMITS, LEAST_WRITES, Victim
 from asyncsink_testing.chaos.source import Row, batch_of, row
-from asyncsink_testing.chaos.targets import EXACTLY_ONCE
+from asyncsink_testing.chaos.targets import EFFECTIVELY_ONCE, EXACTLY_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Outcome:
             yield f"{self.missing} rows are missing, row {self.lost[0]} is the first; of the micro-batches {batches}"
         if self.strange:
             yield f"{self.strange} rows arrived that the source does not hold, or changed"
-        if self.duplicates and self.guarantee == EXACTLY_ONCE:
+        if self.duplicates and self.guarantee in (EFFECTIVELY_ONCE, EXACTLY_ONCE):
             yield f"{self.duplicates} rows stand in the destination more than once"
         least: dict[Moment, float] = {"write": LEAST_WRITES, "commit": LEAST_COMMITS}
         for moment, share in least.items():

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from asyncsink_testing.chaos.errors import ChaosError
 from asyncsink_testing.chaos.processes import kill_session
-from asyncsink_testing.chaos.targets import Target
+from asyncsink_testing.chaos.targets import Target, partitions
 
 RESTARTED = "the query has failed and is started again"
 """What the driver logs then."""
@@ -111,13 +111,14 @@ class Driver(Program):
     :param options: of the sink
     """
 
-    def __init__(self, folder: Path, target: Target, options: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, target: Target, options: Mapping[str, str], guarantee: str) -> None:
         super().__init__("asyncsink_testing.chaos.driver", folder)
         self._job: dict[str, Any] = {
             "format": target.format,
             "options": dict(options),
             "columns": list(target.columns),
             "settings": dict(target.settings),
+            "partitions": partitions(guarantee),
         }
         self._file = folder / "job.json"
 

@@ -18,6 +18,8 @@ from asyncsink_testing.chaos.schedule import VICTIMS, Victim
 from asyncsink_testing.chaos.source import Row
 
 AT_LEAST_ONCE = "at-least-once"
+EFFECTIVELY_ONCE = "effectively-once"
+"""Delivered at least once to a destination that knows repetitions."""
 EXACTLY_ONCE = "exactly-once"
 
 
@@ -47,6 +49,7 @@ class Target:
     :param columns: what the sink is sent, as SQL expressions over the columns of the source
     :param victims: what can be killed
     :param settings: of Spark's session
+    :param connector: by what Spark knows the sink, if it is not the name
     """
 
     name: str
@@ -57,11 +60,24 @@ class Target:
     columns: tuple[str, ...] = ("*",)
     victims: tuple[Victim, ...] = VICTIMS
     settings: Mapping[str, str] = field(default_factory=dict)
+    connector: str | None = None
 
     @property
     def format(self) -> str:
         """What Spark knows the sink by."""
-        return f"asyncsink.{self.name.replace('-', '_')}"
+        return f"asyncsink.{self.connector or self.name.replace('-', '_')}"
+
+
+PARTITIONS = (2, 3, 4, 5)
+"""Two tasks run at once: there is always more than one writer."""
+
+
+def partitions(guarantee: str) -> tuple[int, ...]:
+    """How many partitions a query may have, drawn anew whenever it starts.
+
+    Always as many where a replay has to send the same requests: the same rows have to come to the same partitions.
+    """
+    return (4,) if guarantee == EFFECTIVELY_ONCE else PARTITIONS
 
 
 _TUNING = {
@@ -75,8 +91,18 @@ _TUNING = {
 
 
 def _http_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    if guarantee == EFFECTIVELY_ONCE:
+        return {"url": f"{endpoint}/once", "batching": "deterministic", **_TUNING}
     return {"url": f"{endpoint}/rows", **_TUNING}
 
+
+def _http_put_options(endpoint: str, guarantee: str) -> Mapping[str, str]:
+    options = {"url": f"{endpoint}/rows/{{id}}", "method": "PUT", "body": "single", **_TUNING}
+    # A row a request, and routes that are used once: more of them at a time, or a micro-batch takes a minute.
+    return {**options, "maxBatchSize": "1", "maxInFlightRequests": "10"}
+
+
+_TROUBLED = "asyncsink_testing.chaos.troubled_http_service"
 
 _KAFKA_TUNING = {
     "maxBatchSize": "5",
@@ -157,7 +183,8 @@ TARGETS: Mapping[str, Target] = {
         ),
         Target("firehose", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.firehose_service", _firehose_options, LogReader),
         Target("kinesis", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.kinesis_service", _aws_options, LogReader),
-        Target("http", (AT_LEAST_ONCE,), "asyncsink_testing.chaos.http_service", _http_options, LogReader),
+        Target("http", (AT_LEAST_ONCE, EFFECTIVELY_ONCE), _TROUBLED, _http_options, LogReader),
+        Target("http-put", (EFFECTIVELY_ONCE,), _TROUBLED, _http_put_options, LogReader, connector="http"),
         Target(
             "kafka",
             (AT_LEAST_ONCE, EXACTLY_ONCE),
