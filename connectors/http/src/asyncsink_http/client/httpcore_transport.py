@@ -5,28 +5,25 @@ Of httpx.AsyncClient nothing else is needed (redirects, cookies, hooks), and it 
 
 from __future__ import annotations
 
-import ssl
 from types import TracebackType
 from typing import Final, Self
 
-import anyio
-import anyio.to_thread
 import httpcore
 import httpx
 
 from asyncsink.errors import RequestError
 from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.answers.codes import CONNECT, CONNECTION_LOST, INVALID_REQUEST, PROXY
+from asyncsink_http.answers.items import most_answer_bytes
 from asyncsink_http.client.connecting import Address, Connecting, address_of
 from asyncsink_http.client.failures import request_error
-from asyncsink_http.client.reading import read_answer
+from asyncsink_http.client.reading import most_answer_bytes, read_answer
 from asyncsink_http.client.slots import Slot, Slots
-from asyncsink_http.client.tls import ssl_context
+from asyncsink_http.client.trust import Trust
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
 
-_MAX_ANSWER_BYTES = 64 * 1024
 _MAX_DROPPED_BYTES = 16 * 1024 * 1024
 _MOST_STREAMS = 16  # requests that a broken connection takes along at most
 _MOST_CLOSED = 3  # connections in a row that take no request any more
@@ -55,15 +52,15 @@ class HttpcoreTransport:
     """
 
     def __init__(self, options: HttpOptions, redaction: Redaction) -> None:
-        self._options = options
+        self._url = options.url
         self._redaction = redaction
+        self._most_bytes = most_answer_bytes(options)
+        self._most_bytes = most_answer_bytes(options)
         self._is_http2 = options.http_version == "2"
         self._extensions = {"timeout": {"connect": options.connect_timeout_s}}
         self._slots = Slots(_MOST_STREAMS if self._is_http2 else 1)
         self._connecting = Connecting(options, redaction)
-        self._trusting_nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._context: ssl.SSLContext | None = None
-        self._context_lock = anyio.Lock()
+        self._trust = Trust(options)
 
     @property
     def connections(self) -> int:
@@ -71,7 +68,7 @@ class HttpcoreTransport:
         return len(self._slots)
 
     async def __aenter__(self) -> Self:
-        await self._context_for(address_of(self._options.url).url)
+        await self._trust.context_for(self._url)  # a file that cannot be used is told of before any row is sent
         return self
 
     async def __aexit__(
@@ -106,7 +103,7 @@ class HttpcoreTransport:
         raise AssertionError("the last attempt has returned or raised")
 
     async def _send_over_a_slot(self, request: httpcore.Request, url: str, address: Address) -> HttpAnswer:
-        context = await self._context_for(address.url)
+        context = await self._trust.context_for(url)
         slot = await self._slots.take(address.origin, lambda: self._connecting.connect(url, context))
         try:
             answer = await self._exchange(slot, request)
@@ -121,16 +118,7 @@ class HttpcoreTransport:
         slot.stream = response.extensions["network_stream"]
         # In HTTP/2 to close the connection over an answer that is too long would take others along.
         dropped = _MAX_DROPPED_BYTES if self._is_http2 else 0
-        return await read_answer(response, slot.connection, _MAX_ANSWER_BYTES, dropped)
-
-    async def _context_for(self, url: httpcore.URL) -> ssl.SSLContext:
-        """Whom to trust: one context for all connections, as each would cost 10 ms and a copy of all authorities."""
-        if url.scheme != b"https":
-            return self._trusting_nobody
-        async with self._context_lock:
-            if self._context is None:
-                self._context = await anyio.to_thread.run_sync(ssl_context, self._options)
-            return self._context
+        return await read_answer(response, slot.connection, self._most_bytes, dropped)
 
     def _failure(self, error: Exception, url: str) -> RequestError:
         code = next(code for kind, code in _CODES if isinstance(error, kind))

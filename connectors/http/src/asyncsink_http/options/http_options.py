@@ -13,11 +13,12 @@ from asyncsink_http.options.auth_options import AuthOptions
 from asyncsink_http.options.body_options import BodyOptions
 from asyncsink_http.options.connection_options import ConnectionOptions
 from asyncsink_http.options.flink import LENT, REFUSED, translated
+from asyncsink_http.options.preset_options import PresetOptions
 from asyncsink_http.options.request_options import RequestOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, RequestOptions):
+class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, PresetOptions, RequestOptions):
     """Where requests go, what they look like, what follows their answers, and who sends them."""
 
     refused: ClassVar[Mapping[str, str]] = REFUSED
@@ -29,6 +30,8 @@ class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, Re
 
     def __post_init__(self) -> None:
         self.check_request()
+        self.check_preset(self.url, self.shown_url, self.body)
+        self.check_deletes(self.body)
         self.check_body()
         self.check_answers()
         self.check_auth(self.headers)
@@ -36,7 +39,8 @@ class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, Re
 
     def resolved(self) -> Self:
         """These options with what the user has left open; everything but messages to the user is made of them."""
-        return replace(self, body=self.body or "json-array")
+        given = {name: value for name, value in self.of_preset().items() if getattr(self, name) is None}
+        return replace(self, **({"body": self.body or self.default_body} | given))
 
     def __repr__(self) -> str:
         shown = {each.field: _shown(getattr(self, each.field), each.secret) for each in option_fields(type(self))}

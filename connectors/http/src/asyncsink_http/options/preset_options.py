@@ -1,0 +1,50 @@
+"""Options of presets: a name for all that a bulk API needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from asyncsink.errors import ConfigurationError
+from asyncsink.options import ConnectorOptions, option
+from asyncsink_http.presets.known import PRESETS
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetOptions(ConnectorOptions):
+    """Which API is written to; what the user sets besides counts before what its preset says."""
+
+    preset: Literal["elasticsearch", "splunk-hec"] | None = option(
+        None,
+        doc="An API whose body, answers and credentials are known: elasticsearch, the _bulk of Elasticsearch and "
+        "OpenSearch; splunk-hec, Splunk's HTTP event collector. Whatever else you set counts before it.",
+    )
+    preset_values: Mapping[str, str] = option(
+        prefix="preset.",
+        doc="What the preset does with a row: a text, or {column} for the value of a column. elasticsearch: action "
+        "(index, create, update or delete), id, index, routing; splunk-hec: host, index, source, sourcetype, time.",
+    )
+
+    def check_preset(self, url: str, shown_url: str, body: str | None) -> None:
+        """:raises ConfigurationError: an option of a preset breaks its rule, or something contradicts the preset"""
+        if self.preset is None:
+            if self.preset_values:
+                raise ConfigurationError(
+                    f"option 'preset.{next(iter(self.preset_values))}' is given without 'preset'; set preset to "
+                    f"{' or '.join(PRESETS)}"
+                )
+            return
+        self.of_preset()
+        PRESETS[self.preset].check_url(self.preset, url, shown_url)
+        if body not in (None, "template"):
+            raise ConfigurationError(
+                f"option 'body' = {body!r} contradicts preset={self.preset}; leave one of them out"
+            )
+
+    def of_preset(self) -> Mapping[str, Any]:
+        """What the preset says of other options, by their fields; nothing without one.
+
+        :raises ConfigurationError: an option ``preset.*`` is unknown or breaks its rule
+        """
+        return {} if self.preset is None else PRESETS[self.preset].of(self.preset_values)

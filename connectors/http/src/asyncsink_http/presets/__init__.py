@@ -1,0 +1,1 @@
+"""Bulk APIs as data: the options that each of them needs."""
