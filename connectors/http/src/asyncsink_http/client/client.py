@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from types import TracebackType
 from typing import Self
 
+from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink_http.answers.answer import HttpAnswer
+from asyncsink_http.answers.exchange import HttpExchange, response_callback_of
 from asyncsink_http.auth.make import authorizer_of
 from asyncsink_http.client.make import transport_of
 from asyncsink_http.options import HttpOptions
@@ -17,13 +20,18 @@ class HttpClient:
     """Sends requests with credentials; an async context manager that closes all connections on leaving.
 
     :param options: resolved ones
+    :param metric_group: where rows are counted that the option ignoreCodes gives up
+    :raises ConfigurationError: what the user brings does not load
     """
 
-    def __init__(self, options: HttpOptions) -> None:
+    def __init__(self, options: HttpOptions, metric_group: MetricGroup = UNREGISTERED) -> None:
         self.redaction = Redaction(options)
         """Hides what this client knows to be secret."""
         self.in_flight = 0
         """Requests that have not been answered yet."""
+        self.ignored_rows = metric_group.counter("ignoredRows")
+        """Rows that count as delivered by the option ignoreCodes alone."""
+        self._callback = response_callback_of(options)
         self._transport = transport_of(options, self.redaction)
         self._authorizer = authorizer_of(options, self.redaction, self._transport.send)
 
@@ -41,8 +49,12 @@ class HttpClient:
 
         :raises RequestError: there was no complete answer; its code is one of :mod:`asyncsink_http.answers.codes`
         """
+        started_s = perf_counter()
         self.in_flight += 1
         try:
-            return await self._authorizer.exchange(request, self._transport.send)
+            answer = await self._authorizer.exchange(request, self._transport.send)
         finally:
             self.in_flight -= 1
+        if self._callback is not None:
+            self._callback(HttpExchange(request, answer, perf_counter() - started_s))
+        return answer
