@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,17 +13,25 @@ from asyncsink.config import AsyncSinkWriterConfig
 from asyncsink.context import InitContext, Schema
 from asyncsink.errors import ConfigurationError
 from asyncsink.failures import ErrorTable
+from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink.request import RequestEntries, RequestResult
+from asyncsink.state import BufferedRequestState
+from asyncsink_http.answers.items import item_results_of
 from asyncsink_http.answers.judging import AnswerJudge
 from asyncsink_http.answers.statuses import StatusTable
 from asyncsink_http.bodies.body import Body, body_of
 from asyncsink_http.entries.converter import HttpConverter
-from asyncsink_http.entries.entry import HttpEntry, payload_of
+from asyncsink_http.entries.entry import HttpEntry, Row, payload_of
+from asyncsink_http.entries.row_columns import NamedColumns
 from asyncsink_http.entries.serializer import HttpEntrySerializer
+from asyncsink_http.entries.target import Target
+from asyncsink_http.entries.targets import default_target
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.requests.building import RequestBuilder
+from asyncsink_http.urls import origin_of
 
 if TYPE_CHECKING:
+    from asyncsink.writer import AsyncSinkWriter
     from asyncsink_http.client.client import HttpClient
 
 
@@ -48,6 +58,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         resolved = self.options.resolved()
         self._resolved = resolved
         self._body: Body = body_of(resolved)
+        self._has_routes = resolved.has_templates
         self._builder = RequestBuilder(resolved, self._body, is_repeated=self.config.batching == "deterministic")
         self._statuses = StatusTable.of(resolved)
         self._judge = AnswerJudge(resolved, self._statuses)
@@ -59,8 +70,14 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         super().check_config(config)
         if self._sends_one_row and config.max_batch_size != 1:
             raise ConfigurationError(
-                f"max_batch_size (option maxBatchSize) = {config.max_batch_size} contradicts body=single, which sends "
-                "one row a request; leave it out or set it to 1, or set body=ndjson"
+                f"max_batch_size (option maxBatchSize) = {config.max_batch_size} contradicts "
+                f"body={self.options.resolved().body}, which sends one row a request; leave it out or set it to 1, or "
+                "set body=ndjson"
+            )
+        if config.batching == "deterministic" and self.options.resolved().item_results is not None:
+            raise ConfigurationError(
+                "batching = 'deterministic' contradicts itemResults: rows that fail by themselves would go again in "
+                "other requests; leave one of them out"
             )
 
     def error_table(self) -> ErrorTable:
@@ -69,7 +86,8 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
     def connect(self, context: InitContext) -> AbstractAsyncContextManager[HttpClient]:
         from asyncsink_http.client.client import HttpClient
 
-        return HttpClient(self._resolved)
+        item_results_of(self._resolved)  # a user's own is imported here: one that does not load stops before any row
+        return HttpClient(self._resolved, context.metric_group)
 
     def converter(self, schema: Schema | None) -> HttpConverter:
         return HttpConverter(schema, self._body, self._resolved)
@@ -79,7 +97,46 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
 
     async def submit_request_entries(self, entries: RequestEntries[HttpEntry], client: HttpClient) -> RequestResult:
         answer = await client.send(self._builder.build(entries))
-        return self._judge.judge(answer, entries, client.redaction)
+        return self._judge.judge(answer, entries, client)
+
+    @property
+    def has_routes(self) -> bool:
+        return self._has_routes
+
+    def route_of(self, entry: HttpEntry) -> Hashable | None:
+        """The target of a row that does not go to that of the options."""
+        return entry.target if isinstance(entry, Row) else None
+
+    def scope_of(self, route: Hashable | None) -> Hashable | None:
+        """The host where rows may choose among several: all addresses of one share its limits and Retry-After."""
+        if self._resolved.url_allow is None:
+            return None
+        return origin_of(route.url if isinstance(route, Target) else default_target(self._resolved).url)
+
+    def create_writer(
+        self, context: InitContext, states: Sequence[BufferedRequestState[HttpEntry]] = ()
+    ) -> AsyncSinkWriter[Any, HttpEntry]:
+        return AsyncSink.create_writer(self._for(context.schema, states), context, states)
+
+    def open(
+        self,
+        config: AsyncSinkWriterConfig | None = None,
+        states: Sequence[BufferedRequestState[HttpEntry]] = (),
+        metric_group: MetricGroup = UNREGISTERED,
+    ) -> AsyncSinkWriter[Any, HttpEntry]:
+        return AsyncSink.open(self._for(None, states), config, states, metric_group)
+
+    def _for(self, schema: Schema | None, states: Sequence[BufferedRequestState[HttpEntry]]) -> HttpSink:
+        """This sink for a writer of such rows: only where one has a target of its own anybody asks for routes."""
+        entries = (entry for state in states for entry in state.entries)
+        if self._has_routes or not (
+            NamedColumns.of(schema, self._resolved).decide_targets
+            or any(self.route_of(entry) is not None for entry in entries)
+        ):
+            return self
+        routed = copy(self)
+        routed._has_routes = True
+        return routed
 
     @property
     def _sends_one_row(self) -> bool:

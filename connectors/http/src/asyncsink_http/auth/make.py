@@ -33,7 +33,7 @@ def authorizer_of(options: HttpOptions, redaction: Redaction, fetch: Send) -> Au
 
 
 def _of_who_sends(options: HttpOptions, redaction: Redaction, fetch: Send) -> Authorizer:
-    headers = [(name.encode(), value.encode("latin-1")) for name, value in options.headers.items()]
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in options.fixed_headers.items()]
     if (tokens := _tokens(options, redaction, fetch)) is not None:
         from asyncsink_http.auth.bearer import BearerTokens
 

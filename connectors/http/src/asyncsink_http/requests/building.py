@@ -9,6 +9,7 @@ from asyncsink_http.bodies.body import Body
 from asyncsink_http.bodies.compression import compressed
 from asyncsink_http.entries.entry import HttpEntry
 from asyncsink_http.entries.target import Target
+from asyncsink_http.entries.targets import default_target
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.requests.idempotency import request_key
 from asyncsink_http.requests.request import Header, HttpRequest
@@ -26,7 +27,7 @@ class RequestBuilder:
         self._is_repeated = is_repeated
         self._headers = tuple(_headers())
         self._body_headers = tuple(_body_headers(options, body))
-        self._target = Target(options.method, options.url)
+        self._target = default_target(options)
 
     def build(self, entries: RequestEntries[HttpEntry]) -> HttpRequest:
         """The request for `entries`; the same bytes whenever they are sent again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 
 from asyncsink.arrow.json_rows import json_column, payload_column, valid_text
 from asyncsink.arrow.normalise import normalise
+
+if TYPE_CHECKING:
+    from asyncsink_http.templates.template import Template
 
 _TEXT = pa.large_string()
 
@@ -51,7 +54,38 @@ def joined(parts: Sequence[Any], count: int) -> Any:
     return pc.binary_join_element_wise(*columns, pa.scalar("", _TEXT))
 
 
-def dictionary(texts: Any) -> tuple[list[str], Any]:
-    """The distinct texts of a column, and for each row the index of its own among them."""
-    encoded = texts.dictionary_encode()
+def dictionary(template: Template, batch: pa.RecordBatch) -> tuple[list[str], Any]:
+    """The distinct texts of a template over the rows of a batch, and for each row the index of its own."""
+    if not template.columns:
+        return [template.literal], np.zeros(batch.num_rows, np.int64)
+    encoded = template.render_columns(batch).dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+
+
+def maps(batch: pa.RecordBatch, column: str) -> tuple[list[Any], Any]:
+    """The distinct maps of a column as tuples of pairs, () for a null, and for each row the index of its own."""
+    found = normalise(batch.select([column])).column(0).to_pylist()
+    distinct: dict[Any, int] = {}
+    indices = [distinct.setdefault(tuple(pairs or ()), len(distinct)) for pairs in found]
+    return list(distinct), np.array(indices, np.int64)
+
+
+def combined(parts: Sequence[tuple[list[Any], Any]]) -> tuple[list[tuple[Any, ...]], Any]:
+    """The distinct combinations of several such columns, and for each row the index of its own."""
+    codes = np.zeros(len(parts[0][1]), np.int64)
+    for distinct, indices in parts:
+        if len(distinct) > 1:
+            # Numbered anew after each column, so that no product of many columns outgrows the numbers.
+            _, codes = np.unique(codes * len(distinct) + indices, return_inverse=True)
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    found = [tuple(distinct[indices[row]] for distinct, indices in parts) for row in first.tolist()]
+    return found, codes
+
+
+def filled(batch: pa.RecordBatch, column: str, where: Sequence[bool]) -> pa.RecordBatch:
+    """The batch with an empty value for each null of a string or binary column in the rows where that is asked for."""
+    plain = normalise(batch)
+    values = plain.column(column)
+    empty = pc.and_(values.is_null(), pa.array(where, pa.bool_()))
+    found = pc.if_else(empty, pa.scalar(b"", pa.binary()).cast(values.type), values)
+    return plain.set_column(plain.schema.get_field_index(column), column, found)
