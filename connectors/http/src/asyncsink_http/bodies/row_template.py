@@ -97,8 +97,9 @@ class TemplatePayloads:
 
 def _payloads(template: Template, schema: Schema | None, names: Sequence[str], others: Sequence[str]) -> Payloads:
     """Payloads for ``{row}``: beside one that comes ready, the columns of the template are used for that alone."""
-    ready = schema is not None and any(schema.find(name) for name in names)
-    used = [name for name in template.columns if name != _ROW] if ready else []
+    found = [] if schema is None else [schema.find(name) for name in names]
+    ready = next((column.name for column in found if column is not None), None)
+    used = [] if ready is None else [name for name in template.columns if name not in (_ROW, ready)]
     return Payloads(schema, names, other_columns=[*others, *used])
 
 
