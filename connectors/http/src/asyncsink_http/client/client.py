@@ -11,6 +11,7 @@ from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.answers.exchange import HttpExchange, response_callback_of
 from asyncsink_http.auth.make import authorizer_of
 from asyncsink_http.client.make import transport_of
+from asyncsink_http.client.redirects import send_following
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
@@ -33,6 +34,7 @@ class HttpClient:
         """Rows that count as delivered by the option ignoreCodes alone."""
         self._callback = response_callback_of(options)
         self._transport = transport_of(options, self.redaction)
+        self._follows = options.redirects == "same-origin"
         self._authorizer = authorizer_of(options, self.redaction, self._transport.send)
 
     async def __aenter__(self) -> Self:
@@ -52,9 +54,12 @@ class HttpClient:
         started_s = perf_counter()
         self.in_flight += 1
         try:
-            answer = await self._authorizer.exchange(request, self._transport.send)
+            answer = await (send_following(request, self._send) if self._follows else self._send(request))
         finally:
             self.in_flight -= 1
         if self._callback is not None:
             self._callback(HttpExchange(request, answer, perf_counter() - started_s))
         return answer
+
+    async def _send(self, request: HttpRequest) -> HttpAnswer:
+        return await self._authorizer.exchange(request, self._transport.send)

@@ -12,14 +12,10 @@ import httpx
 
 from asyncsink_http.client.failures import proxy_error
 from asyncsink_http.client.proxies import Proxies
+from asyncsink_http.client.transport import IDLE_S
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.options.proxy_url import Proxy
 from asyncsink_http.redaction import Redaction
-
-# httpx gives a connection up that has been idle for 5 s: all of them at each micro-batch of a stream that is triggered
-# every ten. Longer than Spark keeps a worker without work, shorter than balancers and NAT gateways remember a silent
-# connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
-IDLE_S: Final = 120.0
 
 # At level DEBUG these write what a proxy is told of who asks, and every header of a request.
 _TELLING: Final = ("httpcore.socks", "hpack.hpack", "hpack.table", "h2.config")

@@ -17,7 +17,7 @@ from asyncsink_http.answers.codes import CONNECT, CONNECTION_LOST, INVALID_REQUE
 from asyncsink_http.answers.items import most_answer_bytes
 from asyncsink_http.client.connecting import Address, Connecting, address_of
 from asyncsink_http.client.failures import request_error
-from asyncsink_http.client.reading import most_answer_bytes, read_answer
+from asyncsink_http.client.reading import read_answer
 from asyncsink_http.client.slots import Slot, Slots
 from asyncsink_http.client.trust import Trust
 from asyncsink_http.options import HttpOptions

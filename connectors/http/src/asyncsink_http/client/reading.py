@@ -38,14 +38,15 @@ async def read_answer(
     return HttpAnswer(
         response.status,
         response.extensions.get("reason_phrase", b"").decode("latin-1"),
-        _by_name(response.headers),
+        by_name(response.headers),
         bytes(body[:most_bytes]),
         is_cut=count > most_bytes,
         http_version=response.extensions["http_version"].decode("latin-1"),
     )
 
 
-def _by_name(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+def by_name(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by their names in lower case; several of one name are joined."""
     found: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

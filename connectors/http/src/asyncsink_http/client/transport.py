@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.requests.request import HttpRequest
+
+# httpx gives a connection up that has been idle for 5 s: all of them at each micro-batch of a stream that is triggered
+# every ten. Longer than Spark keeps a worker without work, shorter than balancers and NAT gateways remember a silent
+# connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
+IDLE_S: Final = 120.0
 
 
 class Transport(Protocol):
@@ -15,11 +20,6 @@ class Transport(Protocol):
     Nothing is sent again, redirects are not followed, and cookies are not kept. There is no deadline beside the one
     for connecting: whoever calls :meth:`send` has it.
     """
-
-    @property
-    def connections(self) -> int:
-        """Connections that exist now, free and busy."""
-        ...
 
     async def send(self, request: HttpRequest) -> HttpAnswer:
         """Send one request and read its answer.
