@@ -19,12 +19,14 @@ _KINDS: Final[Mapping[int, FailureKind]] = {
     401: FailureKind.FATAL,
     403: FailureKind.FATAL,
 }
+_AS_WANTED: Final = frozenset({(409, "create"), (404, "delete")})
 
 
 def read_bulk(answer: HttpAnswer, rows: int) -> RequestResult | None:
     """Which rows of a bulk request are not stored; None for an answer that is an error as a whole.
 
-    A document that ``create`` finds there is stored: who sends rows again must expect it.
+    A document that ``create`` finds there is stored, and one that ``delete`` does not find is gone: who sends rows again
+    must expect it.
 
     :raises ValueError: the answer does not tell it of so many rows
     """
@@ -53,7 +55,7 @@ def _failure(item: Any) -> Failure | None:
     status = result.get("status") if isinstance(result, dict) else None
     if not isinstance(status, int):
         raise ValueError("an item of the answer has no status; a filter_path must leave items.*.status in")
-    if status < 300 or (status == 409 and action == "create"):
+    if status < 300 or (status, action) in _AS_WANTED:
         return None
     return Failure(str(status), _reason(result.get("error")), _kind(status))
 

@@ -48,7 +48,7 @@ def translated(options: Mapping[str, str]) -> Mapping[str, str]:
         name = key[len(_IDENTIFIER) :] if folded(key).startswith(_folded_identifier) else key
         translate = _TRANSLATIONS.get(folded(name))
         for ours, text in {name: value}.items() if translate is None else translate(name, value).items():
-            _add(found, options, key if translate else name, ours, text)
+            _add(found, options, key, ours, text)
     return found
 
 
