@@ -11,6 +11,8 @@ CONNECTION_LOST = "CONNECTION_LOST"
 """The connection broke before the answer was complete: whether the rows are stored is unknown."""
 CERTIFICATE = "CERTIFICATE"
 """The server's TLS certificate is not trusted."""
+CLIENT_CERTIFICATE = "CLIENT_CERTIFICATE"
+"""The server does not trust this client's TLS certificate, or wants one and is shown none."""
 INVALID_REQUEST = "INVALID_REQUEST"
 """The client refused to send the request."""
 PROXY = "PROXY"
@@ -39,6 +41,8 @@ FATAL_CODES: Final[Mapping[str, str]] = {
     "?filter_path=errors,items.*.status,items.*.error in url.",
     ITEM_RESULTS: "Check that itemResults is what the address in url answers; the rows may be stored.",
     RESPONSE_CALLBACK: "Mend the function that responseCallback names; the rows may be stored.",
+    CLIENT_CERTIFICATE: "Check tls.certificateFile: the certificate has to be valid still, and signed by an authority "
+    "that the server trusts.",
     INVALID_REQUEST: "Check url and the header.* options.",
     PROXY: "Check option proxy or, without it, HTTP_PROXY, HTTPS_PROXY and ALL_PROXY where the tasks run: http:// and "
     "https:// work as they are, socks5:// needs asyncsink-http[socks] to be installed there.",

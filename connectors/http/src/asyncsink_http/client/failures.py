@@ -11,18 +11,21 @@ from urllib.parse import urlsplit
 from asyncsink.errors import RequestError
 from asyncsink_http.answers.codes import (
     CERTIFICATE,
+    CLIENT_CERTIFICATE,
     CONNECT,
     CONNECTION_LOST,
     HTTP_VERSION,
     INVALID_REQUEST,
     PROXY,
 )
+from asyncsink_http.client.tls import is_refusal
 from asyncsink_http.redaction import Redaction
 
 _EVENTS: Final = {
     CONNECT: "no connection to",
     CONNECTION_LOST: "the connection broke before the answer of",
     CERTIFICATE: "the certificate is not trusted of",
+    CLIENT_CERTIFICATE: "this client's certificate is refused by",
     INVALID_REQUEST: "no request can be sent to",
     HTTP_VERSION: "HTTP/2 is not spoken by",
 }
@@ -40,12 +43,16 @@ def request_error(error: Exception, code: str, url: str, redaction: Redaction) -
     causes = list(_causes(error))
     if any(isinstance(each, ssl.SSLCertVerificationError) for each in causes):
         code = CERTIFICATE
+    if any(is_refusal(each) for each in causes):
+        code = CLIENT_CERTIFICATE
     if any(isinstance(each, HttpVersionError) for each in causes):
         code = HTTP_VERSION
     text = str(error)
     if code == INVALID_REQUEST:
         # What a client refuses it quotes, and that may be a header's value.
         text = re.split(r"[:\s]+b?['\"]", text, maxsplit=1)[0]
+    # The server is named already, and a URL's query may hold a secret.
+    text = re.sub(r" for https?://\S+", "", text)
     said = redaction.hide(text) or type(error).__name__
     return RequestError(code, f"{_EVENTS[code]} {peer(url)}: {said.rstrip('.')}.")
 

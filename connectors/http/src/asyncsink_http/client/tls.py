@@ -20,6 +20,25 @@ _REASONS: Final[Mapping[str, str]] = {
     "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in it",
 }
 
+# The alerts by which a server tells what it thinks of a client's certificate (RFC 8446, 6.2), as OpenSSL names them.
+_REFUSALS: Final = frozenset(
+    {
+        "SSLV3_ALERT_BAD_CERTIFICATE",
+        "SSLV3_ALERT_CERTIFICATE_EXPIRED",
+        "SSLV3_ALERT_CERTIFICATE_REVOKED",
+        "SSLV3_ALERT_CERTIFICATE_UNKNOWN",
+        "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE",
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED",
+        "TLSV1_ALERT_ACCESS_DENIED",
+        "TLSV1_ALERT_UNKNOWN_CA",
+    }
+)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether it tells that the server refuses this client's certificate, or that there is none."""
+    return isinstance(error, ssl.SSLError) and getattr(error, "reason", None) in _REFUSALS
+
 
 def ssl_context(options: HttpOptions) -> ssl.SSLContext:
     """A context that checks a server's certificate and name, and shows this client's own certificate if there is one.

@@ -15,6 +15,7 @@ from asyncsink_http.options.connection_options import ConnectionOptions
 from asyncsink_http.options.flink import LENT, REFUSED, translated
 from asyncsink_http.options.preset_options import PresetOptions
 from asyncsink_http.options.request_options import RequestOptions
+from asyncsink_http.urls import shown_url
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,8 @@ class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, Pr
     def __repr__(self) -> str:
         shown = {each.field: _shown(getattr(self, each.field), each.secret) for each in option_fields(type(self))}
         shown["url"] = self.shown_url
+        if self.oauth2_token_url is not None:
+            shown["oauth2_token_url"] = shown_url(self.oauth2_token_url)
         return f"HttpOptions({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
