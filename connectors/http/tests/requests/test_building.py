@@ -12,16 +12,17 @@ from asyncsink import ListBlock, ListRequestEntries
 from asyncsink_http import HttpOptions, HttpRequest
 from asyncsink_http.bodies.body import body_of
 from asyncsink_http.entries.entry import HttpEntry, Row
+from asyncsink_http.entries.target import Target
 from asyncsink_http.requests.building import RequestBuilder
 
 URL = "http://localhost/in?sig=s3cret"
 
 
-def built(*entries: HttpEntry, attempt: int = 1, **options: Any) -> HttpRequest:
+def built(*entries: HttpEntry, attempt: int = 1, route: Target | None = None, **options: Any) -> HttpRequest:
     resolved = HttpOptions.of(url=URL, **options).resolved()
     builder = pickle.loads(pickle.dumps(RequestBuilder(resolved, body_of(resolved))))
     block = ListBlock(entries or (b"1", b"2"), [1] * (len(entries) or 2))
-    request = builder.build(ListRequestEntries(block, id="q/0/0/1", attempt=attempt))
+    request = builder.build(ListRequestEntries(block, id="q/0/0/1", attempt=attempt, route=route))
     assert isinstance(request, HttpRequest)
     return request
 
@@ -57,7 +58,20 @@ def test_a_row_with_a_key_of_its_own_gives_it_to_its_request() -> None:
 
 
 def test_the_body_is_compressed() -> None:
-    assert gzip.decompress(built(compression="gzip").body) == b"[1,2]"
+    assert gzip.decompress(built(compression="gzip", compression_level=9).body) == b"[1,2]"
+
+
+def test_a_delete_carries_nothing_that_would_describe_a_body() -> None:
+    request = built(b"1", route=Target("DELETE", "http://localhost/rows/1"), compression="gzip")
+    assert (request.method, request.url, request.body) == ("DELETE", "http://localhost/rows/1", b"")
+    assert {name for name, _ in request.headers} == {b"Accept-Encoding", b"Idempotency-Key", b"User-Agent"}
+
+
+def test_the_route_of_rows_is_where_their_request_goes() -> None:
+    request = built(b"1", route=Target("PUT", "http://localhost/1", (("user-agent", "mine"), ("X-A", "\xe9"))))
+    assert (request.method, request.url, request.body) == ("PUT", "http://localhost/1", b"[1]")
+    assert [value for name, value in request.headers if name.lower() == b"user-agent"] == [b"mine"]
+    assert (b"X-A", b"\xe9") in request.headers
 
 
 def test_a_request_is_made_without_credentials_and_shows_neither_query_nor_rows() -> None:

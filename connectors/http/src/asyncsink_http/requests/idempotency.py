@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import blake2b
 
 from asyncsink.request import RequestEntries
 from asyncsink_http.entries.entry import HttpEntry, Row
+from asyncsink_http.entries.target import Target
 
 
 def row_key(prefix: str, sequence: int, payload: bytes) -> str:
@@ -28,7 +30,12 @@ def request_key(entries: RequestEntries[HttpEntry], body: bytes, *, is_repeated:
         entry = entries[0]
         if isinstance(entry, Row) and entry.key is not None:
             return entry.key
-    return f"{entries.id}/{_digest(body)}" if is_repeated else entries.id
+    if not is_repeated:
+        return entries.id
+    # What a row's address alone tells, as of one that is deleted, is in no body.
+    route = entries.route
+    where = json.dumps(route).encode() if isinstance(route, Target) else b""
+    return f"{entries.id}/{_digest(where + body)}"
 
 
 def _digest(data: bytes) -> str:
