@@ -65,6 +65,10 @@ def _of_options(options: HttpOptions) -> Iterator[str]:
             yield value
     for url in (options.url, options.oauth2_token_url or ""):
         yield from _of_query(urlsplit(url).query)
+    yield from options.fixed_headers.values()
+    for template in options.header_templates.values():
+        # What stands beside a column is as secret as a whole header; a separator or a bracket is none.
+        yield from (part for part in template.parts if isinstance(part, str) and len(part) >= _WORD_CHARACTERS)
 
 
 def _of_query(query: str) -> Iterator[str]:

@@ -71,7 +71,7 @@ def test_flinks_keys_of_other_meaning_are_refused_with_a_remedy(name: str) -> No
         ({"url": "https://me:pw@host/x"}, "carries a user name or a password; give them as options 'username'"),
         ({"method": "GET"}, "option 'method' = 'GET' must be 'POST' or 'PUT' or 'PATCH'"),
         ({"body": "xml"}, "option 'body' = 'xml' must be 'json-array' or 'ndjson' or 'single'"),
-        ({"compression": "zstd"}, "option 'compression' = 'zstd' must be 'none' or 'gzip'"),
+        ({"compression": "br"}, "option 'compression' = 'br' must be 'none' or 'gzip' or 'zstd'"),
         ({"connectTimeout": "0s"}, "option 'connectTimeout' = 0.0 must be larger than 0"),
         ({"connectTimeout": "soon"}, "must be a duration"),
         ({"header.X-A": "a\r\nX-B: b"}, "option 'header.X-A' holds a line break"),
