@@ -35,6 +35,23 @@ def test_what_is_learned_later_is_hidden_from_then_on() -> None:
     assert redaction.hide("got s3cret for nothing") == "got *** for nothing"
 
 
+@pytest.mark.parametrize(
+    "echo", ['a"b c/d', r"a\"b c/d", "a%22b%20c%2Fd", "a%22b+c%2Fd"], ids=["as it is", "JSON", "URL", "form"]
+)
+def test_a_secret_is_hidden_as_json_urls_and_forms_write_it(echo: str) -> None:
+    redaction = Redaction(HttpOptions(url=URL, hmac_secret='a"b c/d'))
+    assert redaction.hide(f"<{echo}>") == "<***>"
+
+
+def test_the_oldest_of_very_many_that_are_learned_are_forgotten_and_options_never() -> None:
+    redaction = Redaction(HttpOptions(url=URL, bearer_token="s3cret"))
+    for number in range(10_000):
+        redaction.learn(f"token-{number:05}")
+        redaction.learn("always")
+    assert redaction.hide("s3cret always token-09999 token-09900") == "*** *** *** ***"
+    assert redaction.hide("token-00000") == "token-00000"
+
+
 def test_a_secret_that_holds_another_is_hidden_whole() -> None:
     redaction = Redaction(HttpOptions(url=URL, bearer_token="abcd"))
     redaction.learn("abcd-efgh")
