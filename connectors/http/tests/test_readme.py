@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import anyio
+import pytest
 
-from asyncsink_http import HttpOptions
+from asyncsink_http import HttpOptions, HttpSink
 from asyncsink_testing import serving
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
@@ -21,6 +24,22 @@ def test_the_program_runs_as_it_stands() -> None:
         anyio.run(names["main"], server.url)
     rows = [json.loads(line) for request in server.stored for line in request.body.splitlines()]
     assert sorted(row["id"] for row in rows) == list(range(1000))
+
+
+def test_the_scheme_of_ones_own_signs_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "httpx.Auth" in block)
+    module = ModuleType("company_api")
+    exec(compile(program, "README.md", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, "company_api", module)
+    monkeypatch.setenv("API_KEY", "s3cret")
+
+    async def send(url: str) -> None:
+        async with HttpSink(url=url, auth="company_api:ApiKey").open() as writer:
+            await writer.write({"id": 1})
+
+    with serving() as server:
+        anyio.run(send, server.url)
+    assert server.stored[0].headers["x-api-key"] == "s3cret"
 
 
 def test_every_option_stands_in_the_table() -> None:

@@ -222,7 +222,7 @@ async def test_401_fails_with_address_answer_and_remedy_and_without_the_token() 
     text = str(raised.value)
     assert (
         f'401: Unauthorized from POST {server.url}/in; the server says "{{"error": "token *** has expired"}}". '
-        "The server wants to know who sends. Check bearerToken, or username and password, or header.Authorization."
+        "The server wants to know who sends. Check the options of credentials, such as bearerToken, "
     ) in text
     assert "s3cret" not in text + repr(raised.value.__cause__)
 

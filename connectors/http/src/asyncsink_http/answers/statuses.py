@@ -11,7 +11,7 @@ from asyncsink_http.answers.codes import FATAL_CODES, RETRYABLE_CODES
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.options.status_codes import STATUSES
 
-_CREDENTIALS = "Check bearerToken, or username and password, or header.Authorization."
+_CREDENTIALS = "Check the options of credentials, such as bearerToken, and that these have not expired."
 _REDIRECTION = "Redirects are not followed: set url to the address that answers itself."
 _WRONG_ROWS = "Check that the columns, body and contentType are what the address takes."
 _NOT_THE_ROWS = "The server refuses every request of this kind: ask its operator what it expects."
