@@ -1,12 +1,12 @@
-"""CPU per request against the number of requests in flight: the slot transport beside a plain ``httpx.AsyncClient``.
+"""CPU per request against the number of requests in flight: our transports beside the plain clients of their engines.
 
 ``python connectors/http/benchmarks/slots.py [--json FILE] [--rounds N]``
 
-Both send the same small request to a server in a process of its own, in turn; what counts is the CPU time of the
+All send the same small request to a server in a process of its own, in turn; what counts is the CPU time of the
 client's process. The server answers the later the more are in flight, yet soon enough to keep the client busy: answered
 at once, few of them would be in flight at a time, however many are asked for, and httpx's pool, which lets connections
-expire that it has no use for, would have few to look at. Exit status 1 if the slot transport's CPU per request grows by
-more than 1.5 times from 1 to 256 in flight.
+expire that it has no use for, would have few to look at. Exit status 1 if the CPU per request of a transport of ours
+grows by more than 1.5 times from 1 to 256 in flight.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Literal
 
+import aiohttp
 import anyio
+import httpcore
 import httpx
 
 from asyncsink import ListBlock, ListRequestEntries, RequestEntries
@@ -35,11 +37,11 @@ IN_FLIGHT = (1, 16, 64, 256)
 REQUESTS = 512
 MOST_GROWTH = 1.5
 BODY = b'[{"flight": 1545, "carrier": "UA", "origin": "EWR", "dest": "IAH", "distance": 1400}]'
+HEADERS = {"Content-Type": "application/json"}
 ENTRIES: RequestEntries[HttpEntry] = ListRequestEntries(ListBlock([BODY[1:-1]], [len(BODY)]))
 
 Send = Callable[[], Awaitable[Any]]
 Client = Callable[[str, int], AbstractAsyncContextManager[Send]]
-PEER = f"httpx.AsyncClient {httpx.__version__}"
 
 
 def answer_in_time(request: HttpRequest) -> Reaction:
@@ -59,20 +61,45 @@ def serve(pipe: Connection) -> None:
 
 
 @asynccontextmanager
-async def slots(url: str, in_flight: int) -> AsyncIterator[Send]:
-    options = HttpOptions(url=url).resolved()
+async def ours(url: str, transport: Literal["httpx", "aiohttp"]) -> AsyncIterator[Send]:
+    options = HttpOptions(url=url, transport=transport).resolved()
     builder = RequestBuilder(options, body_of(options))
     async with HttpClient(options) as client:
         yield lambda: client.send(builder.build(ENTRIES))
 
 
+def slots(url: str, in_flight: int) -> AbstractAsyncContextManager[Send]:
+    return ours(url, "httpx")
+
+
+def over_aiohttp(url: str, in_flight: int) -> AbstractAsyncContextManager[Send]:
+    return ours(url, "aiohttp")
+
+
 @asynccontextmanager
-async def plain(url: str, in_flight: int) -> AsyncIterator[Send]:
+async def plain_httpx(url: str, in_flight: int) -> AsyncIterator[Send]:
     # As its user would set it up for that many: by default it keeps 20 connections and opens 100 at most.
     limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
-    headers = {"Content-Type": "application/json"}
     async with httpx.AsyncClient(limits=limits, timeout=None) as client:
-        yield lambda: client.post(url, content=BODY, headers=headers)
+        yield lambda: client.post(url, content=BODY, headers=HEADERS)
+
+
+@asynccontextmanager
+async def plain_httpcore(url: str, in_flight: int) -> AsyncIterator[Send]:
+    async with httpcore.AsyncConnectionPool(max_connections=in_flight, max_keepalive_connections=in_flight) as pool:
+        yield lambda: pool.request("POST", url, content=BODY, headers=[*HEADERS.items()])
+
+
+@asynccontextmanager
+async def plain_aiohttp(url: str, in_flight: int) -> AsyncIterator[Send]:
+    connector = aiohttp.TCPConnector(limit=in_flight)
+    async with aiohttp.ClientSession(connector=connector) as session:
+
+        async def post() -> bytes:
+            async with session.post(url, data=BODY, headers=HEADERS) as answer:
+                return await answer.read()
+
+        yield post
 
 
 def timed(client: Client, url: str, in_flight: int) -> Run:
@@ -113,30 +140,40 @@ def server_process() -> Iterator[str]:
         process.join()
 
 
+OURS: Mapping[str, Client] = {"transport=httpx": slots, "transport=aiohttp": over_aiohttp}
+PEERS: Mapping[str, tuple[Client, Sequence[str]]] = {
+    f"httpx.AsyncClient {httpx.__version__}": (plain_httpx, list(OURS)),
+    f"httpcore.AsyncConnectionPool {httpcore.__version__}": (plain_httpcore, ["transport=httpx"]),
+    f"aiohttp.ClientSession {aiohttp.__version__}": (plain_aiohttp, ["transport=aiohttp"]),
+}
+"""Plain clients, and which transports of ours stand beside each."""
+
+
 def main() -> int:
-    options = arguments("time the slot transport beside a plain httpx.AsyncClient", rounds=3)
+    options = arguments("time our transports beside plain clients", rounds=3)
+    clients = {**OURS, **{peer: client for peer, (client, _) in PEERS.items()}}
     with server_process() as url:
-        clients = {"ours": slots, "plain": plain}
         runs = {f"{name} {n}": timed(client, url, n) for n in IN_FLIGHT for name, client in clients.items()}
         figures = interleave(runs, options.rounds)
-    growth = grown(figures)
-    report([*(beside_plain(figures, n) for n in IN_FLIGHT), growth], options.json)
-    return 0 if growth.ratio >= 1 / MOST_GROWTH else 1
+    pairs = [(name, peer) for peer, (_, names) in PEERS.items() for name in names]
+    growth = [grown(figures, name) for name in OURS]
+    report([*(beside(figures, *pair, n) for pair in pairs for n in IN_FLIGHT), *growth], options.json)
+    return 0 if all(each.ratio >= 1 / MOST_GROWTH for each in growth) else 1
 
 
-def beside_plain(figures: Mapping[str, Sequence[float]], n: int) -> Comparison:
-    work = f"CPU per request at {n} in flight"
-    # A single connection leaves nothing to win: there it is enough to be about as cheap.
-    goal = 0.8 if n == 1 else 1.0
-    return compare(work, figures[f"ours {n}"], PEER, figures[f"plain {n}"], unit="us/request", goal=goal)
+def beside(figures: Mapping[str, Sequence[float]], name: str, peer: str, n: int) -> Comparison:
+    work = f"CPU per request at {n} in flight, {name}"
+    # Only httpx's client has what ours has; a single connection leaves nothing to win beside it.
+    goal = (0.8 if n == 1 else 1.0) if peer.startswith("httpx.") else None
+    return compare(work, figures[f"{name} {n}"], peer, figures[f"{peer} {n}"], unit="us/request", goal=goal)
 
 
-def grown(figures: Mapping[str, Sequence[float]]) -> Comparison:
+def grown(figures: Mapping[str, Sequence[float]], name: str) -> Comparison:
     least, most = min(IN_FLIGHT), max(IN_FLIGHT)
-    work = f"CPU per request at {most} in flight against {least} in flight (growth)"
+    work = f"CPU per request at {most} in flight against {least} in flight (growth), {name}"
     peer = f"the same at {least} in flight"
-    ours = figures[f"ours {most}"]
-    return compare(work, ours, peer, figures[f"ours {least}"], unit="us/request", goal=1 / MOST_GROWTH)
+    figure = figures[f"{name} {most}"]
+    return compare(work, figure, peer, figures[f"{name} {least}"], unit="us/request", goal=1 / MOST_GROWTH)
 
 
 if __name__ == "__main__":

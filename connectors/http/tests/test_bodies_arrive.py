@@ -45,7 +45,7 @@ async def arrived(batch: pa.RecordBatch, **options: Any) -> list[ReceivedRequest
     for whole in (True, False):
         async with FaultyHttpServer() as server:
             sink = HttpSink(url=server.url, **options)
-            limits = {} if sink.config.max_batch_size == 1 else {"max_batch_size": 3}
+            limits: dict[str, Any] = {} if sink.config.max_batch_size == 1 else {"max_batch_size": 3}
             sink = HttpSink(url=server.url, config=replace(sink.config, max_in_flight_requests=1, **limits), **options)
             async with sink.create_writer(context_of(batch)) as writer:
                 if whole:

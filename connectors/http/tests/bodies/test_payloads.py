@@ -129,7 +129,7 @@ def test_a_template_without_the_row_needs_its_columns_alone() -> None:
 
 
 @pytest.mark.parametrize("options", [{"template_row": BULK}, {"template_separator": "\n"}])
-def test_a_payload_that_is_ready_cannot_break_out_of_its_line(options: dict[str, str]) -> None:
+def test_a_payload_that_is_ready_cannot_break_out_of_its_line(options: dict[str, Any]) -> None:
     text = '{"a":1}\n{"delete":{"_id":1}}'
     schema = schema_of(id="int", body="string") if "template_row" in options else schema_of(body="string")
     batch = pa.RecordBatch.from_pydict({"id": [1], "body": [text]}).select(schema.names)
