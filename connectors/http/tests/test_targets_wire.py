@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from asyncsink import Column, RetryPolicy, Schema, WriterInitContext, read_dead_letters
-from asyncsink.dead_letters import as_state
+from asyncsink.dead_letters import DeadLetterReason, as_state
 from asyncsink_http import HttpSink
 from asyncsink_http.entries.entry import Row
 from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction, ReceivedRequest
@@ -28,9 +29,9 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def sink_to(url: str, limits: dict[str, Any] | None = None, **options: str) -> HttpSink:
-    """A sink as Spark makes it, of strings."""
-    named = {name.replace("__", "."): value for name, value in options.items()}
+def sink_to(url: str, limits: Mapping[str, Any] | None = None, **options: Any) -> HttpSink:
+    """A sink as Spark makes it, of strings; ``header__X_A`` is the option ``header.X-A``."""
+    named = {name.replace("__", ".").replace("_", "-"): value for name, value in options.items()}
     sink = HttpSink.from_options({"url": url, **named})
     return HttpSink(sink.options, config=replace(sink.config, **{"retry": QUICK, **(limits or {})}))
 
@@ -42,9 +43,7 @@ def rows_of(request: ReceivedRequest) -> list[dict[str, Any]]:
 
 async def test_rows_of_different_targets_never_share_a_request() -> None:
     async with FaultyHttpServer() as server:
-        sink = sink_to(
-            f"{server.url}/t/{{tenant}}?v={{v}}", **{"header.X-Tenant": "{tenant}"}, method="{op}", body="ndjson"
-        )
+        sink = sink_to(f"{server.url}/t/{{tenant}}?v={{v}}", header__X_Tenant="{tenant}", method="{op}", body="ndjson")
         async with sink.open() as writer:
             for n in range(60):
                 row = {"n": n, "tenant": f"t{n % 3}", "v": n % 2, "op": ("put", "post")[n % 2]}
@@ -72,6 +71,24 @@ async def test_a_batch_of_spark_is_split_by_its_targets() -> None:
             await writer.flush(end_of_input=True)
     found = {request.path: [row["id"] for row in rows_of(request)] for request in server.received}
     assert found == {f"/p{n}": [*range(n, 100, 4)] for n in range(4)}
+
+
+@pytest.mark.parametrize("body", ["ndjson", "single"])
+async def test_rows_beside_one_that_cannot_go_anywhere_keep_their_targets(tmp_path: Path, body: str) -> None:
+    batch = pa.RecordBatch.from_pydict({"id": [0, 1, 2, 3], "to": ["a", "..", "b", None]})
+    schema = Schema((Column("id", "bigint"), Column("to", "string")))
+    async with FaultyHttpServer() as server:
+        kept: dict[str, Any] = {"deadLetter__path": str(tmp_path), "maxRejected": "1"}
+        sink = sink_to(f"{server.url}/{{to}}", body=body, **kept)
+        async with sink.create_writer(WriterInitContext(schema=schema)) as writer:
+            await writer.write_batch(batch)
+            await writer.flush(end_of_input=True)
+            assert writer.statistics().dead_lettered == 2
+    assert {request.path: request.body.strip() for request in server.received} == {
+        "/a": b'{"id":0,"to":"a"}',
+        "/b": b'{"id":2,"to":"b"}',
+    }
+    assert {letter.reason for letter in read_dead_letters(tmp_path)} == {DeadLetterReason.CONVERSION}
 
 
 ROWS = pa.RecordBatch.from_pydict(
@@ -129,7 +146,7 @@ async def test_dead_letters_keep_target_and_key_and_go_there_again(tmp_path: Pat
         return Reaction.OK if mended else Reaction.refuse(422)
 
     async with FaultyHttpServer(rule) as server:
-        kept = {"deadLetter__path": str(tmp_path), "maxRejected": "1"}
+        kept: dict[str, Any] = {"deadLetter__path": str(tmp_path), "maxRejected": "1"}
         sink = sink_to(server.url, body="single", **kept)
         async with sink.create_writer(WriterInitContext(schema=SCHEMA)) as writer:
             await writer.write_batch(rows_to(server))
@@ -223,7 +240,7 @@ async def test_a_thousand_addresses_of_a_host_have_one_scope() -> None:
 async def test_options_of_the_same_name_take_the_place_of_a_header_of_the_row() -> None:
     schema = Schema((Column("body", "string"), Column("headers", "map<string,string>")))
     async with FaultyHttpServer() as server:
-        sink = sink_to(server.url, **{"header.X-Api-Key": "mine", "body": "single"})
+        sink = sink_to(server.url, header__X_Api_Key="mine", body="single")
         async with sink.create_writer(WriterInitContext(schema=schema)) as writer:
             await writer.write({"body": "1", "headers": {"x-api-key": "theirs", "X-More": "1"}})
     (request,) = server.received
