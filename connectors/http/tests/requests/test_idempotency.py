@@ -12,6 +12,7 @@ from asyncsink_http.bodies.body import body_of
 from asyncsink_http.entries.entry import HttpEntry, Row
 from asyncsink_http.entries.target import Target
 from asyncsink_http.requests.building import RequestBuilder
+from asyncsink_http.requests.idempotency import row_key
 
 PLACE = "q/0/0/500+2"
 
@@ -52,3 +53,8 @@ def test_a_row_that_is_alone_gives_its_own_key(is_repeated: bool) -> None:
 
 def test_the_key_of_one_row_is_not_that_of_several() -> None:
     assert key(Row(b"1", key="mine"), Row(b"2", key="other"), is_repeated=False) == PLACE
+
+
+def test_the_key_of_a_row_tells_its_address_too() -> None:
+    targets = [None, Target("DELETE", "http://localhost/1"), Target("DELETE", "http://localhost/2")]
+    assert len({row_key("q/0/0/", 7, b"", target) for target in targets}) == 3

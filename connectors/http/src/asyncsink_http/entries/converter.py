@@ -61,7 +61,7 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
         target = None if self._targets is None else self._target(element)
         payload = self._body.checked(self._payload(element, target))
         if self._body.one_row:
-            return Row(payload, target, self._key(element, payload, context.sequence))
+            return Row(payload, target, self._key(element, payload, target, context.sequence))
         return payload if target is None else Row(payload, target)
 
     def apply_batch(self, batch: pa.RecordBatch, context: WriteContext) -> EntryBlock[HttpEntry]:
@@ -70,7 +70,7 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
         payloads = self._payloads.column_of(self._without_null_deletes(batch, targets))
         if not self._body.one_row:
             return self._body.block(payloads, None if targets is None else RowColumns(targets))
-        return self._body.block(payloads, RowColumns(targets, self._keys(batch, payloads, context.sequence)))
+        return self._body.block(payloads, RowColumns(targets, self._keys(batch, payloads, targets, context.sequence)))
 
     def _target(self, element: Any) -> Target:
         assert self._targets is not None
@@ -105,17 +105,21 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
 
         return filled(batch, name, deleted)
 
-    def _key(self, element: Any, payload: bytes, sequence: int) -> str:
+    def _key(self, element: Any, payload: bytes, target: Target | None, sequence: int) -> str:
         if self._columns.key is not None and isinstance(element, Mapping):
             return self._checked_key(element[self._columns.key])
-        return row_key(self._opened(), sequence, payload)
+        return row_key(self._opened(), sequence, payload, target)
 
-    def _keys(self, batch: pa.RecordBatch, payloads: pa.Array, sequence: int) -> list[str]:
+    def _keys(
+        self, batch: pa.RecordBatch, payloads: pa.Array, targets: tuple[list[Target], Any] | None, sequence: int
+    ) -> list[str]:
         if self._columns.key is not None:
             found = TEXT.of_column(batch, self._columns.key) if not batch.column(self._columns.key).null_count else None
             return [self._checked_key(key) for key in ([None] if found is None else found.to_pylist())]
         prefix = self._opened()
-        return [row_key(prefix, sequence + row, payload) for row, payload in enumerate(payloads.to_pylist())]
+        own = [None] * len(payloads) if targets is None else [targets[0][each] for each in targets[1].tolist()]
+        rows = enumerate(zip(payloads.to_pylist(), own, strict=True))
+        return [row_key(prefix, sequence + row, payload, target) for row, (payload, target) in rows]
 
     def _checked_key(self, value: Any) -> str:
         key = "" if value is None else TEXT.of(value)

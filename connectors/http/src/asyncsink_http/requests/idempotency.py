@@ -10,12 +10,12 @@ from asyncsink_http.entries.entry import HttpEntry, Row
 from asyncsink_http.entries.target import Target
 
 
-def row_key(prefix: str, sequence: int, payload: bytes) -> str:
-    """The key of a row by its place and content.
+def row_key(prefix: str, sequence: int, payload: bytes, target: Target | None = None) -> str:
+    """The key of a row by its place, its content, and whom it goes to if that is its own.
 
     A replay that splits its rows otherwise has other rows in the same places, and they must not share a key.
     """
-    return f"{prefix}{sequence}/{_digest(payload)}"
+    return f"{prefix}{sequence}/{_digest(_packed(target) + payload)}"
 
 
 def request_key(entries: RequestEntries[HttpEntry], body: bytes, *, is_repeated: bool) -> str:
@@ -32,10 +32,13 @@ def request_key(entries: RequestEntries[HttpEntry], body: bytes, *, is_repeated:
             return entry.key
     if not is_repeated:
         return entries.id
-    # What a row's address alone tells, as of one that is deleted, is in no body.
     route = entries.route
-    where = json.dumps(route).encode() if isinstance(route, Target) else b""
-    return f"{entries.id}/{_digest(where + body)}"
+    return f"{entries.id}/{_digest(_packed(route if isinstance(route, Target) else None) + body)}"
+
+
+def _packed(target: Target | None) -> bytes:
+    """What the address alone tells of a row, such as of one that is deleted, and is in no body."""
+    return b"" if target is None else json.dumps(target).encode()
 
 
 def _digest(data: bytes) -> str:
