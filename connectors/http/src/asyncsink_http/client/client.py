@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from time import perf_counter
 from types import TracebackType
 from typing import Self
@@ -35,16 +37,25 @@ class HttpClient:
         self._callback = response_callback_of(options)
         self._transport = transport_of(options, self.redaction)
         self._follows = options.redirects == "same-origin"
-        self._authorizer = authorizer_of(options, self.redaction, self._transport.send)
+        self._transports = [self._transport]
+        if options.oauth2_token_url is not None or options.auth is not None:
+            # Who hands out tokens may not speak HTTP/2, and does not listen on the destination's socket.
+            elsewhere = replace(options, http_version="1.1", unix_socket=None)
+            self._transports.append(transport_of(elsewhere, self.redaction))
+        self._authorizer = authorizer_of(options, self.redaction, self._transports[-1].send)
+        self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        await self._transport.__aenter__()
+        async with AsyncExitStack() as stack:
+            for transport in self._transports:
+                await stack.enter_async_context(transport)
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._transport.__aexit__(kind, error, trace)
+        await self._stack.__aexit__(kind, error, trace)
 
     async def send(self, request: HttpRequest) -> HttpAnswer:
         """Send one request and read its answer.
