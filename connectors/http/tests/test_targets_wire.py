@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,11 @@ import anyio
 import pyarrow as pa
 import pytest
 
-from asyncsink import Column, RetryPolicy, Schema, WriterInitContext, read_dead_letters
+from asyncsink import Column, RequestResult, RetryPolicy, Schema, WriterInitContext, read_dead_letters
 from asyncsink.dead_letters import DeadLetterReason, as_state
 from asyncsink_http import HttpSink
 from asyncsink_http.entries.entry import Row
+from asyncsink_http.entries.target import Target
 from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction, ReceivedRequest
 
 pytestmark = pytest.mark.anyio
@@ -219,22 +222,37 @@ async def test_with_other_hosts_allowed_none_waits_for_another() -> None:
     assert Counter(arrived) == {"slow": 2, "quick": 5}
 
 
-async def test_a_thousand_addresses_of_a_host_have_one_scope() -> None:
+async def test_addresses_without_end_have_one_scope_and_are_forgotten() -> None:
     scopes: set[Any] = set()
+    alive: list[int] = []
 
     class Watched(HttpSink):
+        """Stores every row at once, and counts the targets that somebody still knows."""
+
         def scope_of(self, route: Any) -> Any:
             scopes.add(super().scope_of(route))
             return super().scope_of(route)
 
-    async with FaultyHttpServer(keep_bodies=False) as server:
-        sink = Watched(url=f"{server.url}/{{id}}", body="single")
-        async with sink.open(replace(sink.config, max_buffered_requests=100)) as writer:
-            await writer.write_many([{"id": number} for number in range(1000)])
-            await writer.flush(end_of_input=True)
-            assert writer.statistics().acknowledged == 1000
-        assert len({request.path for request in server.received}) == 1000
+        @asynccontextmanager
+        async def connect(self, context: Any) -> AsyncIterator[Any]:
+            yield self
+
+        async def submit_request_entries(self, entries: Any, client: Any) -> RequestResult:
+            sent.append(entries.route.url)
+            if len(sent) % 500 == 0:
+                alive.append(sum(type(each) is Target for each in gc.get_objects()))
+            return RequestResult.OK
+
+    sent: list[str] = []
+    sink = Watched(url="http://localhost/{id}", body="single")
+    async with sink.open(replace(sink.config, max_buffered_requests=100)) as writer:
+        for number in range(5000):
+            await writer.write({"id": number})
+        await writer.flush(end_of_input=True)
+    assert len({*sent}) == len(sent) == 5000
     assert scopes == {None}
+    # What is buffered or in flight, and a run of elements that has been converted ahead.
+    assert max(alive) < 1000
 
 
 async def test_options_of_the_same_name_take_the_place_of_a_header_of_the_row() -> None:
