@@ -46,3 +46,12 @@ def test_every_option_stands_in_the_table() -> None:
     table = README.partition("## Options")[2].partition("\n## ")[0]
     for option in HttpOptions.describe():
         assert f"`{option.name}" in table, f"option {option.name} is not in the README"
+
+
+def test_the_function_that_reads_answers_reads_them() -> None:
+    function = next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "def read(" in block)
+    names: dict[str, Any] = {}
+    exec(compile(function, "README.md", "exec"), names)
+    body = b'{"errors": [{"row": 1, "code": "E1", "text": "no such customer"}]}'
+    result: RequestResult = names["read"](HttpAnswer(200, "OK", {}, body), 3)
+    assert result.failed == {1: Failure("E1", "no such customer", FailureKind.REJECTED)}
