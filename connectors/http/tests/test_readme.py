@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncsink_http import HttpOptions, HttpSink
+from asyncsink import Failure, FailureKind, RequestResult
+from asyncsink_http import HttpAnswer, HttpOptions, HttpSink
 from asyncsink_testing import serving
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
