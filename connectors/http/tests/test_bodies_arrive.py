@@ -93,6 +93,21 @@ async def test_rows_are_read_back(
     assert len(requests) == (COUNT if options.get("body") == "single" else 3)
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_rows_that_go_alone_have_a_key_each_however_they_are_written(method: str) -> None:
+    batch = ROWS.append_column("body", pa.array([b"the same"] * COUNT))
+    async with FaultyHttpServer() as server:
+        sink = HttpSink(url=server.url + "/rows/{id}", method=method, body="single", body_exclude="text")
+        for whole in (True, False):
+            async with sink.create_writer(context_of(batch)) as writer:
+                await (writer.write_batch(batch) if whole else writer.write_many(batch.to_pylist()))
+                await writer.flush(end_of_input=True)
+    assert len(server.stored) == 2 * COUNT
+    keys = {(request.path, request.headers["idempotency-key"]) for request in server.stored}
+    assert sorted(path for path, _ in keys) == [f"/rows/{number}" for number in range(COUNT)]
+    assert len({key.rpartition("/")[2] for _, key in keys}) == COUNT
+
+
 async def test_forms_are_read_back() -> None:
     requests = await arrived(ROWS, body="form")
     found = [parse_qs(request.body.decode(), strict_parsing=True) for request in requests]
