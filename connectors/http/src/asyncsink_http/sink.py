@@ -87,7 +87,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         from asyncsink_http.client.client import HttpClient
 
         item_results_of(self._resolved)  # a user's own is imported here: one that does not load stops before any row
-        return HttpClient(self._resolved, context.metric_group)
+        return HttpClient(self._resolved)
 
     def converter(self, schema: Schema | None) -> HttpConverter:
         return HttpConverter(schema, self._body, self._resolved)
@@ -116,7 +116,7 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
     def create_writer(
         self, context: InitContext, states: Sequence[BufferedRequestState[HttpEntry]] = ()
     ) -> AsyncSinkWriter[Any, HttpEntry]:
-        return AsyncSink.create_writer(self._for(context.schema, states), context, states)
+        return AsyncSink.create_writer(self._for(context.schema, states, context.metric_group), context, states)
 
     def open(
         self,
@@ -124,19 +124,22 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         states: Sequence[BufferedRequestState[HttpEntry]] = (),
         metric_group: MetricGroup = UNREGISTERED,
     ) -> AsyncSinkWriter[Any, HttpEntry]:
-        return AsyncSink.open(self._for(None, states), config, states, metric_group)
+        return AsyncSink.open(self._for(None, states, metric_group), config, states, metric_group)
 
-    def _for(self, schema: Schema | None, states: Sequence[BufferedRequestState[HttpEntry]]) -> HttpSink:
+    def _for(
+        self, schema: Schema | None, states: Sequence[BufferedRequestState[HttpEntry]], metric_group: MetricGroup
+    ) -> HttpSink:
         """This sink for a writer of such rows: only where one has a target of its own anybody asks for routes."""
         entries = (entry for state in states for entry in state.entries)
-        if self._has_routes or not (
-            NamedColumns.of(schema, self._resolved).decide_targets
+        own = copy(self)
+        own._has_routes = (
+            self._has_routes
+            or NamedColumns.of(schema, self._resolved).decide_targets
             or any(self.route_of(entry) is not None for entry in entries)
-        ):
-            return self
-        routed = copy(self)
-        routed._has_routes = True
-        return routed
+        )
+        # Of the writer and not of its client, which is kept for the next one.
+        own._judge = AnswerJudge(self._resolved, self._statuses, metric_group.counter("ignoredRows"))
+        return own
 
     @property
     def _sends_one_row(self) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from asyncsink import ListBlock, ListRequestEntries, RequestError, RequestResult
-from asyncsink.metrics import Counter
 from asyncsink_http import HttpAnswer, HttpOptions
 from asyncsink_http.answers.judging import AnswerJudge
 from asyncsink_http.answers.statuses import StatusTable
@@ -31,7 +30,6 @@ class Conversation:
 
     redaction: Redaction
     in_flight: int = 0
-    ignored_rows: Counter = field(default_factory=Counter)
 
 
 def judge_of(options: Mapping[str, Any]) -> tuple[AnswerJudge, Conversation]:

@@ -25,8 +25,8 @@ _AS_WANTED: Final = frozenset({(409, "create"), (404, "delete")})
 def read_bulk(answer: HttpAnswer, rows: int) -> RequestResult | None:
     """Which rows of a bulk request are not stored; None for an answer that is an error as a whole.
 
-    A document that ``create`` finds there is stored, and one that ``delete`` does not find is gone: who sends rows again
-    must expect it.
+    A document that ``create`` finds there is stored, and one that ``delete`` does not find is gone: whoever sends rows
+    again must expect it.
 
     :raises ValueError: the answer does not tell it of so many rows
     """

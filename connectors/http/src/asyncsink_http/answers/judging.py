@@ -41,18 +41,17 @@ class Conversation(Protocol):
         """Requests that are under way still."""
         ...
 
-    @property
-    def ignored_rows(self) -> Counter:
-        """Counts rows that are given up by the option ignoreCodes."""
-        ...
-
 
 class AnswerJudge:
-    """Says what an answer means for the rows of its request. Picklable."""
+    """Says what an answer means for the rows of its request. Picklable unless it counts.
 
-    def __init__(self, options: HttpOptions, statuses: StatusTable) -> None:
+    :param ignored_rows: counts the rows that are given up by the option ignoreCodes
+    """
+
+    def __init__(self, options: HttpOptions, statuses: StatusTable, ignored_rows: Counter | None = None) -> None:
         self._options = options
         self._statuses = statuses
+        self._ignored_rows = ignored_rows
         self._warned: set[int] = set()
 
     def judge(
@@ -139,7 +138,8 @@ class AnswerJudge:
     # ---- the whole request ---------------------------------------------------------------------------------------
 
     def _ignore(self, answer: HttpAnswer, entries: RequestEntries[HttpEntry], conversation: Conversation) -> None:
-        conversation.ignored_rows.inc(len(entries))
+        if self._ignored_rows is not None:
+            self._ignored_rows.inc(len(entries))
         if answer.status not in self._warned:
             self._warned.add(answer.status)
             logger.warning(

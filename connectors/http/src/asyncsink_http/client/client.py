@@ -8,7 +8,6 @@ from time import perf_counter
 from types import TracebackType
 from typing import Self
 
-from asyncsink.metrics import UNREGISTERED, MetricGroup
 from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.answers.exchange import HttpExchange, response_callback_of
 from asyncsink_http.auth.make import authorizer_of
@@ -23,17 +22,14 @@ class HttpClient:
     """Sends requests with credentials; an async context manager that closes all connections on leaving.
 
     :param options: resolved ones
-    :param metric_group: where rows are counted that the option ignoreCodes gives up
     :raises ConfigurationError: what the user brings does not load
     """
 
-    def __init__(self, options: HttpOptions, metric_group: MetricGroup = UNREGISTERED) -> None:
+    def __init__(self, options: HttpOptions) -> None:
         self.redaction = Redaction(options)
         """Hides what this client knows to be secret."""
         self.in_flight = 0
         """Requests that have not been answered yet."""
-        self.ignored_rows = metric_group.counter("ignoredRows")
-        """Rows that count as delivered by the option ignoreCodes alone."""
         self._callback = response_callback_of(options)
         self._transport = transport_of(options, self.redaction)
         self._follows = options.redirects == "same-origin"
