@@ -55,7 +55,6 @@ class HttpcoreTransport:
         self._url = options.url
         self._redaction = redaction
         self._most_bytes = most_answer_bytes(options)
-        self._most_bytes = most_answer_bytes(options)
         self._is_http2 = options.http_version == "2"
         self._extensions = {"timeout": {"connect": options.connect_timeout_s}}
         self._slots = Slots(_MOST_STREAMS if self._is_http2 else 1)
