@@ -27,6 +27,7 @@ _EVENTS: Final = {
     CERTIFICATE: "the certificate is not trusted of",
     CLIENT_CERTIFICATE: "this client's certificate is refused by",
     INVALID_REQUEST: "no request can be sent to",
+    PROXY: "the proxy does not let through to",
     HTTP_VERSION: "HTTP/2 is not spoken by",
 }
 
