@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol
 
 import anyio
 
@@ -13,9 +14,33 @@ from asyncsink_testing.conformance.destination import SeenRequest
 from asyncsink_testing.conformance.scripted import Scripted
 from asyncsink_testing.destination import Received
 from asyncsink_testing.faults import Fault, Step
-from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction
+from asyncsink_testing.http_server import FaultyHttpServer, HttpRequest, Reaction, ReactionRule
 
 EntriesOf = Callable[[HttpRequest], Sequence[Any]]
+Lost = Callable[[HttpRequest], None]
+"""Is told of a request whose answer went down with its connection, which another request ended."""
+
+
+class ReactingServer(Protocol):
+    """A server that asks a rule about each request and does as it says; it listens while it is entered."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def in_flight(self) -> int: ...
+
+    @property
+    def open_connections(self) -> int: ...
+
+    async def __aenter__(self) -> Any: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Any: ...
+
+
+MakeServer = Callable[[ReactionRule, Lost], ReactingServer]
 
 _TOO_MANY_REQUESTS = Reaction.refuse(429)
 _UNAVAILABLE = Reaction.refuse(503)
@@ -74,6 +99,7 @@ class HttpDestination(Scripted):
     :param answers: what the API answers
     :param id_of: what tells a repeated request, if the connector sends such a thing
     :param received: the payloads in the service that `answers.stored` hands requests on to, if there is one
+    :param server: another server than the kit's own, such as one of HTTP/2
     """
 
     def __init__(
@@ -82,13 +108,15 @@ class HttpDestination(Scripted):
         answers: HttpAnswers | None = None,
         id_of: Callable[[HttpRequest], str | None] = lambda request: request.headers.get("idempotency-key"),
         received: Callable[[], Awaitable[Sequence[Any]]] | None = None,
+        server: MakeServer = lambda react, lost: FaultyHttpServer(react),
     ) -> None:
         self._entries_of, self._answers, self._id_of = entries_of, answers or HttpAnswers(), id_of
         super().__init__(by_index=self._answers.partly is not None and self._answers.tells_poison)
         self._received = received
-        self._server = FaultyHttpServer(self._react)
+        self._server = server(self._react, self._lose_answer)
         self._cuts = self._peak_in_flight = 0
         self.requests: list[SeenRequest] = []
+        self._seen: dict[int, int] = {}
 
     @classmethod
     @asynccontextmanager
@@ -98,9 +126,10 @@ class HttpDestination(Scripted):
         answers: HttpAnswers | None = None,
         id_of: Callable[[HttpRequest], str | None] = lambda request: request.headers.get("idempotency-key"),
         received: Callable[[], Awaitable[Sequence[Any]]] | None = None,
+        server: MakeServer = lambda react, lost: FaultyHttpServer(react),
     ) -> AsyncIterator[HttpDestination]:
         """One whose server listens until this is left."""
-        destination = cls(entries_of, answers, id_of, received)
+        destination = cls(entries_of, answers, id_of, received, server)
         async with destination._server:
             yield destination
 
@@ -162,8 +191,14 @@ class HttpDestination(Scripted):
     def _see(
         self, request: HttpRequest, entries: tuple[Any, ...], fault: Fault, stored: frozenset[int], now_s: float
     ) -> None:
-        number = len(self.requests)
+        number = self._seen[request.number] = len(self.requests)
         self.requests.append(SeenRequest(number, entries, fault, stored, now_s, self._id_of(request)))
+
+    def _lose_answer(self, request: HttpRequest) -> None:
+        """Note what became of a request on a connection that several share."""
+        number = self._seen.get(request.number)
+        if number is not None and self.requests[number].fault is Fault.OK:
+            self.requests[number] = replace(self.requests[number], fault=Fault.ANSWER_LOST)
 
     def _failed(self, step: Step, count: int) -> dict[int, Fault]:
         """What each entry meets that is not stored though its request is answered."""
