@@ -20,9 +20,9 @@ from pyspark.sql import SparkSession
 from asyncsink_testing.bench import Comparison, compare, interleave, report
 from asyncsink_testing.bench_rows import Recorded, tell
 
-ROUNDS = 5
+ROUNDS = 3
 DELAY_MS = 5
-ROWS = {1: 10_000, 50: 200_000, 500: 1_000_000}
+ROWS = {1: 5_000, 50: 150_000, 500: 1_000_000}
 """Of each run, by the rows of a request; a job of Spark's costs more than a second whatever it sends."""
 CASES = {
     f"spark-{request_rows}{ending}": (request_rows, is_delayed)
