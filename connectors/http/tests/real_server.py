@@ -66,9 +66,6 @@ class RealServer:
         self._server.close()
         for writer in list(self._writers.values()):
             writer.transport.abort()
-        # hypercorn waits for applications that wait for its clients.
-        for task in self._tasks:
-            task.cancel()
         with anyio.CancelScope(shield=True):
             if self._tasks:
                 await asyncio.wait(self._tasks)
@@ -81,8 +78,7 @@ class RealServer:
         self._writers[client] = writer
         loop = asyncio.get_running_loop()
         try:
-            # Cancelled by nobody but the server's end, of which streams would tell as of an error.
-            with suppress(OSError, asyncio.CancelledError):
+            with suppress(OSError):
                 context = WorkerContext(None)
                 watched: Any = _WatchedReader(reader, context)
                 await TCPServer(ASGIWrapper(self._app), loop, self._config, context, {}, watched, writer)
