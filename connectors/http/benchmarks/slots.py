@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import aiohttp
 import anyio
-import httpcore
 import httpx
 
 from asyncsink import ListBlock, ListRequestEntries, RequestEntries
@@ -85,12 +84,6 @@ async def plain_httpx(url: str, in_flight: int) -> AsyncIterator[Send]:
 
 
 @asynccontextmanager
-async def plain_httpcore(url: str, in_flight: int) -> AsyncIterator[Send]:
-    async with httpcore.AsyncConnectionPool(max_connections=in_flight, max_keepalive_connections=in_flight) as pool:
-        yield lambda: pool.request("POST", url, content=BODY, headers=[*HEADERS.items()])
-
-
-@asynccontextmanager
 async def plain_aiohttp(url: str, in_flight: int) -> AsyncIterator[Send]:
     connector = aiohttp.TCPConnector(limit=in_flight)
     async with aiohttp.ClientSession(connector=connector) as session:
@@ -143,7 +136,6 @@ def server_process() -> Iterator[str]:
 OURS: Mapping[str, Client] = {"transport=httpx": slots, "transport=aiohttp": over_aiohttp}
 PEERS: Mapping[str, tuple[Client, Sequence[str]]] = {
     f"httpx.AsyncClient {httpx.__version__}": (plain_httpx, list(OURS)),
-    f"httpcore.AsyncConnectionPool {httpcore.__version__}": (plain_httpcore, ["transport=httpx"]),
     f"aiohttp.ClientSession {aiohttp.__version__}": (plain_aiohttp, ["transport=aiohttp"]),
 }
 """Plain clients, and which transports of ours stand beside each."""
