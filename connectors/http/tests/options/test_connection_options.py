@@ -1,0 +1,42 @@
+"""Options of connections: what contradicts what, and what is never shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncsink import ConfigurationError
+from asyncsink_http import HttpOptions
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"connectTimeout": "0s"}, "option 'connectTimeout' = 0.0 must be larger than 0"),
+        ({"transport": "aiohttp", "httpVersion": "2"}, "contradicts transport=aiohttp"),
+        ({"transport": "aiohttp", "proxy": "socks5://host:1"}, "a SOCKS proxy, which transport=aiohttp cannot use"),
+        ({"unixSocket": "api.sock"}, "option 'unixSocket' = 'api.sock' is no absolute path"),
+        ({"unixSocket": "/api.sock", "proxy": "http://host:1"}, "contradict each other"),
+        ({"proxy": "gopher://me:s3cret@host:1"}, "its scheme is none of http, https, socks5, socks5h"),
+        ({"proxy": "http://me:s3cret@"}, "it names no host"),
+        ({"proxy": "http://host:s3cret"}, "its host or its port cannot be read"),
+    ],
+)
+def test_what_no_connection_can_be_made_of_is_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        HttpOptions.from_options({"url": "http://api.example.com/in", **options})
+    assert message in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unixSocket": "/api.sock", "proxy": "none"},
+        {"proxy": "socks5h://me:s3cret@[::1]:1080"},
+        {"transport": "aiohttp", "proxy": "https://host"},
+        {"httpVersion": "2", "redirects": "same-origin"},
+    ],
+    ids=str,
+)
+def test_the_rest_is_accepted_and_shows_no_password(options: dict[str, str]) -> None:
+    assert "s3cret" not in repr(HttpOptions.from_options({"url": "http://api.example.com/in", **options}))
