@@ -28,6 +28,9 @@ OWN_SAMPLES = {
     "credentialsProvider": "auto",
     "customCredentials": "package.module:Class",
     "roleArn": ROLE,
+    "method": "PUT",
+    **dict.fromkeys(("successCodes", "ignoreCodes", "retryCodes", "throttleCodes"), "418"),
+    "oauth2.tokenUrl": "http://127.0.0.1:1/token",
 }
 """Of options that take only some texts, and of those that a connector cannot do without."""
 
@@ -39,6 +42,7 @@ ONE_CLUSTER = {
 }
 """What the sink to streams is made of."""
 
+OAUTH2 = {key: OWN_SAMPLES.get(key, "text") for key in ("oauth2.tokenUrl", "oauth2.clientId", "oauth2.clientSecret")}
 KEYS, PROXY = {"accessKeyId": "id", "secretAccessKey": "secret"}, {"proxy": OWN_SAMPLES["proxy"]}
 BESIDE: dict[str, dict[str, str]] = {
     **dict.fromkeys(("accessKeyId", "secretAccessKey", "sessionToken"), KEYS),
@@ -46,6 +50,10 @@ BESIDE: dict[str, dict[str, str]] = {
     "proxyUsername": {**PROXY, "proxyPassword": "secret"},
     "proxyPassword": {**PROXY, "proxyUsername": "anne"},
     "transactionalIdPrefix": {"deliveryGuarantee": "exactly-once"},
+    "username": {"password": "secret"},
+    "password": {"username": "anne"},
+    **{f"oauth2.{key}": OAUTH2 for key in ("tokenUrl", "clientId", "scope", "refreshBefore")},
+    "tls.keyFile": {"tls.certificateFile": "/keys/client.pem"},
     **{key: {"packing": "rows"} for key in ("packedRecordSize", "packedRecordRows")},
 }
 """What has to be given with an option."""
