@@ -162,6 +162,15 @@ async def test_a_broken_connection_is_an_error_and_is_replaced(reaction: Reactio
         assert server.connections == 2
 
 
+@pytest.mark.parametrize("setting", [("asyncio", "aiohttp")])
+@pytest.mark.parametrize("size", [100, 3_000_000])
+async def test_a_put_that_aiohttp_sends_again_is_whole(size: int) -> None:
+    async with connected(Reaction.OK, Reaction.drop_before_storing("close")) as (server, sender):
+        await sender.send(b"x", method="PUT")
+        assert (await sender.send(b"x" * size, method="PUT")).status == 200
+        assert [len(request.body) for request in server.received] == [1, size, size]
+
+
 @over_httpx
 async def test_a_connection_that_the_server_closed_is_opened_again() -> None:
     async with connected(Reaction.close_after_answer()) as (server, sender):
@@ -228,6 +237,30 @@ async def test_an_unreachable_host_is_named() -> None:
     assert f"no connection to host '127.0.0.1', port {port}: " in str(raised.value)
     assert "s3cret" not in str(raised.value)
     assert isinstance(raised.value.__cause__, (httpcore.ConnectError, aiohttp.ClientConnectorError))
+
+
+async def test_an_answer_that_is_none_is_told_without_what_the_address_holds() -> None:
+    secret = "".join(["s3", "cret"])  # not as it stands: a traceback quotes this line
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"no HTTP\r\n\r\n")
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        async with sending(f"http://127.0.0.1:{port}/in?sig={secret}") as sender:
+            with pytest.raises(RequestError) as raised:
+                await sender.send(b"[1]")
+            # An address of a row, which no redaction knows.
+            request = HttpRequest("POST", f"http://127.0.0.1:{port}/in?row={secret[::-1]}", (), b"[1]", "id", 1, 1)
+            with pytest.raises(RequestError) as of_row:
+                await sender.transport.send(request)
+        group.cancel_scope.cancel()
+    assert raised.value.code == of_row.value.code == "CONNECTION_LOST"
+    assert secret not in "".join(traceback.format_exception(raised.value))
+    assert secret[::-1] not in "".join(traceback.format_exception(of_row.value))
 
 
 @asynccontextmanager

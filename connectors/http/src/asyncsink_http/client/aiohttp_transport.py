@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from functools import lru_cache
-from io import BytesIO
 from types import TracebackType
 from typing import Final, Self
 
 import aiohttp
+import aiohttp.payload
 import anyio
+from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -27,7 +28,7 @@ from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
 
 _CLOSE_TIMEOUT_S = 2.0
-_MAX_BYTES_AT_ONCE = 1024 * 1024  # aiohttp warns of longer ones that are handed to it as bytes
+_MAX_BYTES_AT_ONCE = 1024 * 1024  # aiohttp warns of longer bodies that are handed to it as bytes
 
 # By the most specific class first; whatever else is raised of a connection leaves the outcome unknown.
 _CODES: Final[tuple[tuple[type[Exception], str], ...]] = (
@@ -107,7 +108,9 @@ class AiohttpTransport:
             if isinstance(error, aiohttp.ClientHttpProxyError) and error.status == 407:
                 raise proxy_error(self._proxies.source, request.url, "it answers 407") from None
             failure = request_error(error, code, request.url, self._redaction)
-            raise failure from None if failure.code == INVALID_REQUEST else error
+            # What aiohttp refuses it quotes, and of an answer that it cannot read it shows the whole address.
+            is_telling = failure.code == INVALID_REQUEST or isinstance(error, aiohttp.ClientResponseError)
+            raise failure from None if is_telling else error
 
     def _new_session(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -154,8 +157,30 @@ def _headers(request: HttpRequest) -> CIMultiDict[str]:
         raise ValueError("transport=aiohttp cannot send a header's value in Latin-1") from None
 
 
-def _body(body: bytes) -> bytes | BytesIO | None:
-    return BytesIO(body) if len(body) > _MAX_BYTES_AT_ONCE else body or None
+class _LongBody(aiohttp.payload.Payload):
+    """A body that is whole whenever it is sent.
+
+    Of a file, which aiohttp asks for instead, its releases before 3.14 send only what has not been read yet where they
+    send a PUT once more: an empty body, which the server may store.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
+        self._body = body
+        self._size = len(body)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return self._body.decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        left = memoryview(self._body)
+        while left:
+            await writer.write(left[:_MAX_BYTES_AT_ONCE])
+            left = left[_MAX_BYTES_AT_ONCE:]
+
+
+def _body(body: bytes) -> bytes | _LongBody | None:
+    return _LongBody(body) if len(body) > _MAX_BYTES_AT_ONCE else body or None
 
 
 async def _read(response: aiohttp.ClientResponse, most_bytes: int) -> HttpAnswer:
