@@ -153,10 +153,19 @@ async def test_a_conflict_with_the_earlier_sending_of_the_same_request_is_waited
     assert len(set(keys(server))) == 1
 
 
+async def test_a_conflict_with_what_a_killed_task_has_sent_halves_no_request() -> None:
+    async with FaultyHttpServer([Reaction.refuse(409)]) as server:
+        async with writing(server, {"batching": "deterministic", "max_batch_size": 2}) as writer:
+            await writer.write_many([{"id": 1}, {"id": 2}])
+    assert stored_rows(server) == {1: 1, 2: 1}
+    assert (len(server.received), len(set(keys(server)))) == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("reactions", "options"),
     [
         ([Reaction.refuse(409)], {}),
+        ([Reaction.drop_before_storing(), Reaction.refuse(409)], {"reject_codes": "409"}),
         ([Reaction.drop_before_storing(), Reaction.refuse(409)], {"idempotency_key": False}),
     ],
 )

@@ -59,9 +59,10 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
         self._resolved = resolved
         self._body: Body = body_of(resolved)
         self._has_routes = resolved.has_templates
-        self._builder = RequestBuilder(resolved, self._body, is_repeated=self.config.batching == "deterministic")
+        self._is_repeated = self.config.batching == "deterministic"
+        self._builder = RequestBuilder(resolved, self._body, is_repeated=self._is_repeated)
         self._statuses = StatusTable.of(resolved)
-        self._judge = AnswerJudge(resolved, self._statuses)
+        self._judge = AnswerJudge(resolved, self._statuses, is_repeated=self._is_repeated)
 
     def default_config(self) -> AsyncSinkWriterConfig:
         return replace(self.defaults, max_batch_size=1) if self._sends_one_row else self.defaults
@@ -138,7 +139,8 @@ class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
             or any(self.route_of(entry) is not None for entry in entries)
         )
         # Of the writer and not of its client, which is kept for the next one.
-        own._judge = AnswerJudge(self._resolved, self._statuses, metric_group.counter("ignoredRows"))
+        ignored_rows = metric_group.counter("ignoredRows")
+        own._judge = AnswerJudge(self._resolved, self._statuses, ignored_rows, is_repeated=self._is_repeated)
         return own
 
     @property

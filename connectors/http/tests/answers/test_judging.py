@@ -64,6 +64,7 @@ def test_a_conflict_with_an_earlier_sending_of_the_same_request_is_no_rejection(
 def test_a_conflict_that_an_option_judges_is_what_it_says_whenever_it_comes() -> None:
     assert judged(HttpAnswer(409, "Conflict", {}, b""), attempt=2, success_codes="409") is RequestResult.OK
     assert refusal(409, "Conflict", attempt=2, fatal_codes="409").code == "409"
+    assert refusal(409, "Conflict", attempt=2, reject_codes="409").code == "409"
 
 
 def test_a_row_with_an_address_of_its_own_has_that_in_messages() -> None:

@@ -46,12 +46,22 @@ class AnswerJudge:
     """Says what an answer means for the rows of its request. Picklable unless it counts.
 
     :param ignored_rows: counts the rows that are given up by the option ignoreCodes
+    :param is_repeated: whether a replay repeats the keys of requests, as it does with batching=deterministic
     """
 
-    def __init__(self, options: HttpOptions, statuses: StatusTable, ignored_rows: Counter | None = None) -> None:
+    def __init__(
+        self,
+        options: HttpOptions,
+        statuses: StatusTable,
+        ignored_rows: Counter | None = None,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
         self._options = options
         self._statuses = statuses
         self._ignored_rows = ignored_rows
+        self._is_repeated = is_repeated
+        self._conflicts_pass = options.idempotency_key and HTTPStatus.CONFLICT not in options.chosen_statuses()
         self._warned: set[int] = set()
 
     def judge(
@@ -158,7 +168,7 @@ class AnswerJudge:
     ) -> RequestError:
         message = self._message(answer, entries, conversation)
         wait_s = self._wait_s(answer, verdict, conversation)
-        if verdict is Verdict.REJECTED and answer.status == HTTPStatus.CONFLICT and self._is_resent(entries):
+        if verdict is Verdict.REJECTED and answer.status == HTTPStatus.CONFLICT and self._may_be_resent(entries):
             return RequestError(IN_PROGRESS, message, wait_s)
         remedy = self._statuses.remedy(answer.status) if verdict is Verdict.REJECTED else ""
         return RequestError(str(answer.status), f"{message} {remedy}" if remedy else message, wait_s)
@@ -169,13 +179,14 @@ class AnswerJudge:
             return refused_s(answer.headers, conversation.in_flight)
         return retry_after_s(answer.headers)
 
-    def _is_resent(self, entries: RequestEntries[HttpEntry]) -> bool:
-        """Whether the request was sent before under the same idempotency key.
+    def _may_be_resent(self, entries: RequestEntries[HttpEntry]) -> bool:
+        """Whether the request may have been sent before under the same idempotency key, here or by a killed task.
 
         A 409 may then speak of that earlier sending, which is still at work (IETF draft idempotency-key-header, 2.6),
-        and not of the rows.
+        and not of the rows; to halve the request would store these under other keys too. What an option says of 409
+        holds whenever it comes.
         """
-        return self._options.idempotency_key and entries.attempt > 1
+        return self._conflicts_pass and (self._is_repeated or entries.attempt > 1)
 
     def _message(self, answer: HttpAnswer, entries: RequestEntries[HttpEntry], conversation: Conversation) -> str:
         said = self._quoted(answer.body[:_QUOTED_BYTES].decode(errors="replace"), conversation)

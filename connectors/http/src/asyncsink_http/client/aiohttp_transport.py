@@ -160,8 +160,8 @@ def _headers(request: HttpRequest) -> CIMultiDict[str]:
 class _LongBody(aiohttp.payload.Payload):
     """A body that is whole whenever it is sent.
 
-    Of a file, which aiohttp asks for instead, its releases before 3.14 send only what has not been read yet where they
-    send a PUT once more: an empty body, which the server may store.
+    Of a file, which aiohttp asks for instead, some of its releases send only what has not been read yet where they send
+    a PUT once more: an empty body, which the server may store.
     """
 
     def __init__(self, body: bytes) -> None:
