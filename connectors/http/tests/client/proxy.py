@@ -90,8 +90,9 @@ async def _pass_on(client: ByteStream, reader: BufferedByteReceiveStream, host: 
             await server.send(first)
 
         async def answers() -> None:
-            async for part in server:
-                await client.send(part)
+            with suppress(anyio.BrokenResourceError):
+                async for part in server:
+                    await client.send(part)
             group.cancel_scope.cancel()
 
         group.start_soon(answers)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import httpcore
 import httpx
 
+from asyncsink_http.client.backend import Backend
 from asyncsink_http.client.failures import proxy_error
 from asyncsink_http.client.proxies import Proxies
 from asyncsink_http.client.transport import IDLE_S
@@ -19,6 +20,13 @@ from asyncsink_http.redaction import Redaction
 
 # At level DEBUG these write what a proxy is told of who asks, and every header of a request.
 _TELLING: Final = ("httpcore.socks", "hpack.hpack", "hpack.table", "h2.config")
+
+
+class Opening(NamedTuple):
+    """A connection that its first request opens, and what closes it even if that request is cancelled meanwhile."""
+
+    connection: httpcore.AsyncConnectionInterface
+    backend: Backend
 
 
 class Connecting:
@@ -33,7 +41,7 @@ class Connecting:
         for name in _TELLING:
             logging.getLogger(name).addFilter(_hides_debug)
 
-    def connect(self, url: str, context: ssl.SSLContext) -> httpcore.AsyncConnectionInterface:
+    def connect(self, url: str, context: ssl.SSLContext) -> Opening:
         """A connection to the origin of `url`.
 
         :param context: whom to trust there
@@ -42,6 +50,7 @@ class Connecting:
         address = address_of(url)
         # Only the destination listens there, and not who hands out tokens for it.
         is_local = self._unix_socket is not None and address.origin == self._origin
+        backend = self._backend(context)
         pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
             proxy=None if is_local else self._proxy(url),
@@ -49,14 +58,14 @@ class Connecting:
             http1=not self._is_http2,
             http2=self._is_http2,
             uds=self._unix_socket if is_local else None,
-            network_backend=self._backend(context),
+            network_backend=backend,
         )
         # Of httpcore's pool only how it connects: slots do the rest.
-        return pool.create_connection(address.url.origin)
+        return Opening(pool.create_connection(address.url.origin), backend)
 
-    def _backend(self, context: ssl.SSLContext) -> httpcore.AsyncNetworkBackend | None:
+    def _backend(self, context: ssl.SSLContext) -> Backend:
         if not self._is_http2:
-            return None
+            return Backend()
         from asyncsink_http.client.http2_backend import Http2Backend
 
         return Http2Backend(context)

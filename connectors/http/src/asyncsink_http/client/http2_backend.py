@@ -9,20 +9,21 @@ from typing import Any
 import anyio
 import httpcore
 
+from asyncsink_http.client.backend import Backend
 from asyncsink_http.client.failures import HttpVersionError
 
 _CLOSE_TIMEOUT_S = 2.0
 
 
-class Http2Backend(httpcore.AsyncNetworkBackend):
+class Http2Backend(Backend):
     """Opens connections for HTTP/2.
 
     :param context: of the destination, which has to choose HTTP/2; a proxy on the way has another, and need not
     """
 
     def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__()
         self._context = context
-        self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -32,7 +33,7 @@ class Http2Backend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
         return _SharedStream(stream, self._context)
 
     async def connect_unix_socket(
@@ -41,10 +42,7 @@ class Http2Backend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        return _SharedStream(await self._inner.connect_unix_socket(path, timeout, socket_options), self._context)
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
+        return _SharedStream(await super().connect_unix_socket(path, timeout, socket_options), self._context)
 
 
 class _SharedStream(httpcore.AsyncNetworkStream):

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable
 import anyio
 import httpcore
 
+from asyncsink_http.client.connecting import Opening
+
 _CLOSE_TIMEOUT_S = 2.0
 _MOST_IDLE_ELSEWHERE = 64  # connections that are kept for other origins than the one that needs a new one
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
@@ -21,11 +23,11 @@ _HUNG_UP = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 class Slot:
     """A connection, and how many requests are under way on it."""
 
-    __slots__ = ("connection", "is_retired", "origin", "requests", "stream")
+    __slots__ = ("backend", "connection", "is_retired", "origin", "requests", "stream")
 
-    def __init__(self, origin: Hashable, connection: httpcore.AsyncConnectionInterface) -> None:
+    def __init__(self, origin: Hashable, opening: Opening) -> None:
         self.origin = origin
-        self.connection = connection
+        self.connection, self.backend = opening
         self.requests = 0
         self.is_retired = False
         self.stream: httpcore.AsyncNetworkStream | None = None
@@ -55,7 +57,7 @@ class Slots:
     def __len__(self) -> int:
         return len(self._all)
 
-    async def take(self, origin: Hashable, connect: Callable[[], httpcore.AsyncConnectionInterface]) -> Slot:
+    async def take(self, origin: Hashable, connect: Callable[[], Opening]) -> Slot:
         """A slot for one more request, to be given back or retired after it.
 
         :param connect: makes a connection to the origin, without opening it yet
@@ -96,7 +98,7 @@ class Slots:
         self._with_room.clear()
         for slot in slots:
             slot.is_retired = True
-            await _close(slot.connection)
+            await _close(slot)
 
     def _last_with_room(self, origin: Hashable) -> Slot | None:
         slots = self._with_room.get(origin)
@@ -119,7 +121,7 @@ class Slots:
         slot.is_retired = True
         if not slot.requests and slot in self._all:
             self._all.discard(slot)
-            await _close(slot.connection)
+            await _close(slot)
 
     async def _end_one_elsewhere(self, origin: Hashable) -> None:
         """Make room for a new origin where rows choose among many hosts."""
@@ -143,7 +145,10 @@ def _is_hung_up(stream: httpcore.AsyncNetworkStream) -> bool:
     return bool(poll.poll(0))
 
 
-async def _close(connection: httpcore.AsyncConnectionInterface) -> None:
+async def _close(slot: Slot) -> None:
     # Also after a cancellation: a connection with half a request on it must not stay open.
     with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
-        await connection.aclose()
+        try:
+            await slot.connection.aclose()
+        finally:
+            await slot.backend.aclose()
