@@ -267,6 +267,8 @@ def test_a_column_leads_to_the_host_of_the_url_and_under_what_is_allowed(url: st
         ({"Cookie": "x"}, "is not for rows to set"),
         ({"Host": "evil"}, "is not for rows to set"),
         ({"content-length": "0"}, "is not for rows to set"),
+        ({"Expect": "100-continue"}, "is not for rows to set"),
+        ({"Upgrade": "h2c"}, "is not for rows to set"),
         ({"Idempotency-Key": "x"}, "is not for rows to set"),
         ({"X A": "1"}, "a key of column 'headers' names no header"),
         ({"X\r\nY": "1"}, "a key of column 'headers' names no header"),

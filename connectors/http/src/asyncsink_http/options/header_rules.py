@@ -17,9 +17,15 @@ OWN_HEADERS: Final[Mapping[str, str]] = {
     "content-encoding": "set option 'compression'",
     "content-length": "the client sets it",
     "content-type": "set option 'contentType'",
+    "expect": "the client waits for no interim answer",
     "host": "set it by option 'url'",
     "idempotency-key": "the connector sets it; idempotencyKey=false leaves the header to you",
+    "keep-alive": "the client sets it",
+    "proxy-connection": "the client sets it",
+    "te": "the client sets it",
+    "trailer": "the client sends none",
     "transfer-encoding": "the client sets it",
+    "upgrade": "set option 'httpVersion'",
 }
 
 
