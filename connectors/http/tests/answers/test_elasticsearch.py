@@ -16,6 +16,7 @@ MAPPING = {
     "reason": "failed to parse field [amount]",
     "caused_by": {"type": "illegal_argument_exception", "reason": "not x"},
 }
+NO_INDEX = {"type": "index_not_found_exception", "reason": "no such index [flihgts]"}
 BUSY = {"type": "es_rejected_execution_exception", "reason": "rejected execution of coordinating operation"}
 
 
@@ -49,6 +50,7 @@ def test_an_answer_without_errors_stores_every_row_and_only_its_beginning_is_rea
         (item(201), None),
         (item(409, "create"), None),
         (item(404, "delete"), None),
+        (item(404, "delete", error=NO_INDEX), FailureKind.REJECTED),
         (item(409), FailureKind.REJECTED),
         (item(404, "update"), FailureKind.REJECTED),
         (item(400, error=MAPPING), FailureKind.REJECTED),

@@ -19,7 +19,6 @@ _KINDS: Final[Mapping[int, FailureKind]] = {
     401: FailureKind.FATAL,
     403: FailureKind.FATAL,
 }
-_AS_WANTED: Final = frozenset({(409, "create"), (404, "delete")})
 
 
 def read_bulk(answer: HttpAnswer, rows: int) -> RequestResult | None:
@@ -55,9 +54,15 @@ def _failure(item: Any) -> Failure | None:
     status = result.get("status") if isinstance(result, dict) else None
     if not isinstance(status, int):
         raise ValueError("an item of the answer has no status; a filter_path must leave items.*.status in")
-    if status < 300 or (status, action) in _AS_WANTED:
+    error = result.get("error")
+    if status < 300 or _is_as_wanted(action, status, error):
         return None
-    return Failure(str(status), _reason(result.get("error")), _kind(status))
+    return Failure(str(status), _reason(error), _kind(status))
+
+
+def _is_as_wanted(action: str, status: int, error: Any) -> bool:
+    """Whether a document is there already, or gone already; an index that is not there is an error of a delete."""
+    return (action, status) == ("create", 409) or (action == "delete" and status == 404 and error is None)
 
 
 def _kind(status: int) -> FailureKind:
