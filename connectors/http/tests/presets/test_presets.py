@@ -6,10 +6,12 @@ import json
 import pickle
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from asyncsink import ConfigurationError
+from asyncsink import Column, ConfigurationError, Schema
 from asyncsink_http import HttpOptions
+from asyncsink_http.bodies.payloads import RowPayloads, payloads_of
 from asyncsink_http.bodies.row_template import row_template
 
 BULK = "https://search.example.com:9200/flights/_bulk"
@@ -63,6 +65,33 @@ def test_splunk_has_an_event_with_what_it_is_indexed_by() -> None:
     assert lines_of(options) == [{"event": ROW, "time": 1.5, "host": ROW["city"], "sourcetype": '_"json'}]
     resolved = options.resolved()
     assert (resolved.authorization_scheme, resolved.item_results) == ("Splunk", "splunk-hec")
+
+
+def schema_of(**columns: str) -> Schema:
+    return Schema(tuple(Column(name, kind) for name, kind in columns.items()))
+
+
+def payloads(preset: str, schema: Schema, **options: str) -> RowPayloads:
+    return payloads_of(read(preset, **options).resolved(), schema, ("body", "value"))
+
+
+@pytest.mark.parametrize("text", ['{"a":1}} {"event":2', '{"a":1', "a", '{"a":1} {}', "\ufeff1"])
+def test_a_payload_that_is_ready_is_one_value_of_json(text: str) -> None:
+    found = payloads("splunk-hec", schema_of(body="string"))
+    assert found.of({"body": '{"a":1}'}) == b'{"event":{"a":1}}'
+    for convert in (lambda: found.of({"body": text}), lambda: found.column_of(pa.record_batch({"body": [text]}))):
+        with pytest.raises(ValueError, match="the payload is no JSON value, and this preset writes it into a JSON"):
+            convert()
+
+
+def test_a_document_without_its_id_is_refused_as_each_sending_would_make_another() -> None:
+    found = payloads("elasticsearch", schema_of(ID="string", at="int"), preset__id="{id}")
+    batch = pa.RecordBatch.from_pydict({"ID": ["x", None], "at": pa.array([1, 2], pa.int32())})
+    assert found.of(batch.to_pylist()[0]).startswith(b'{"index":{"_id":"x"}}\n')
+    assert found.column_of(batch.slice(0, 1)).to_pylist() == [found.of(batch.to_pylist()[0])]
+    for convert in (lambda: found.of(batch.to_pylist()[1]), lambda: found.column_of(batch)):
+        with pytest.raises(ValueError, match=r"column 'ID' cannot be written into option 'template\.row': it is null"):
+            convert()
 
 
 def test_what_the_user_sets_counts_before_the_preset() -> None:

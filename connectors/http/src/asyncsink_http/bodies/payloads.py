@@ -52,8 +52,9 @@ def payloads_of(
     if options.body == "raw":
         return RawPayloads(schema, names, other_columns)
     if options.body == "template":
-        template = row_template(options.template_row)
-        return TemplatePayloads(template, options.template_separator, schema, names, other_columns)
+        template = row_template(options.template_row, options.key_columns)
+        is_json = options.preset is not None
+        return TemplatePayloads(template, options.template_separator, schema, names, other_columns, is_json=is_json)
     return Payloads(schema, names, other_columns=other_columns)
 
 

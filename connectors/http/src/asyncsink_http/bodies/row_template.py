@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncsink.context import Schema
 from asyncsink.errors import ConfigurationError
 from asyncsink.payloads import Payloads
-from asyncsink_http.templates.encoders import JSON, READY
+from asyncsink_http.templates.encoders import JSON, JSON_KEY, READY
 from asyncsink_http.templates.template import Template
 
 if TYPE_CHECKING:
@@ -18,12 +19,15 @@ _ROW: Final = "row"
 _OPTION: Final = "template.row"
 
 
-def row_template(text: str | None) -> Template:
+def row_template(text: str | None, keys: Sequence[str] = ()) -> Template:
     """The template of a row: ``{row}`` is its payload, and unless there is another text all of it.
 
+    :param keys: columns whose values may not be null
     :raises ConfigurationError: it is no template, or every row would be the same
     """
-    template = Template.parse(_OPTION, "{row}" if text is None else text, JSON, {_ROW: READY})
+    template = Template.parse(
+        _OPTION, "{row}" if text is None else text, JSON, {**dict.fromkeys(keys, JSON_KEY), _ROW: READY}
+    )
     if not template.columns:
         raise ConfigurationError(
             f"option {_OPTION!r} = {text!r} has no place for anything of a row, so that all would be the same; write "
@@ -39,6 +43,8 @@ class TemplatePayloads:
     commands to a server, that the template does not show. Values and rows that become JSON never have any.
 
     :param separator: between two rows, None for the default
+    :param is_json: whether what the template makes of rows is JSON: a payload that comes ready must be one value then,
+        or a server would read two rows where there is one, and tell of others than are meant
     """
 
     def __init__(
@@ -48,7 +54,10 @@ class TemplatePayloads:
         schema: Schema | None,
         names: Sequence[str],
         other_columns: Sequence[str],
+        *,
+        is_json: bool = False,
     ) -> None:
+        self._is_json = is_json
         self._template = template.bound(schema, given=(_ROW,))
         self._has_row = _ROW in self._template.columns
         self._is_row = self._has_row and not self._template.literal and len(self._template.parts) == 1
@@ -63,7 +72,8 @@ class TemplatePayloads:
         values = element if isinstance(element, Mapping) else {}
         if self._payloads is not None:
             payload = self._payloads.of(element)
-            self._check_line(payload)
+            if self.column is not None or not isinstance(element, Mapping):
+                self._check_ready(payload)
             if self._is_row:
                 return payload
             values = {**values, _ROW: payload}
@@ -74,25 +84,39 @@ class TemplatePayloads:
 
         if self._payloads is not None:
             payloads = self._payloads.column_of(batch)
-            self._check_lines(payloads)
+            if self.column is not None:
+                self._check_all_ready(payloads)
             if self._is_row:
                 return payloads
             batch = _with_column(batch, payloads)
         return self._template.render_columns(batch).view(pa.large_binary())
 
-    def _check_line(self, payload: bytes) -> None:
+    def _check_ready(self, payload: bytes) -> None:
         if self._one_line and b"\n" in payload:
             raise ValueError(
                 "the payload holds a line break, and in this template line breaks part what is sent; write the row's "
                 "JSON in one line"
             )
+        if self._is_json and not _is_json(payload):
+            raise ValueError(
+                "the payload is no JSON value, and this preset writes it into a JSON object; write JSON, or rename the "
+                "column so that the whole row becomes it"
+            )
 
-    def _check_lines(self, payloads: pa.Array) -> None:
+    def _check_all_ready(self, payloads: pa.Array) -> None:
         from asyncsink_http.bodies.arrow_rows import holds
 
-        if self._one_line and self.column is not None and holds(payloads, b"\n"):
+        if self._is_json or (self._one_line and holds(payloads, b"\n")):
             for payload in payloads.to_pylist():
-                self._check_line(payload)
+                self._check_ready(payload)
+
+
+def _is_json(payload: bytes) -> bool:
+    try:
+        json.loads(payload.decode())
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _payloads(template: Template, schema: Schema | None, names: Sequence[str], others: Sequence[str]) -> Payloads:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
+from asyncsink.options.names import folded
 from asyncsink_http.presets.known import PRESETS
 
 
@@ -41,6 +42,11 @@ class PresetOptions(ConnectorOptions):
             raise ConfigurationError(
                 f"option 'body' = {body!r} contradicts preset={self.preset}; leave one of them out"
             )
+
+    @property
+    def key_columns(self) -> list[str]:
+        """The columns that identify what a row becomes: for a null the API makes another key each time it is sent."""
+        return [text.strip("{}") for name, text in self.preset_values.items() if folded(name) == "id"]
 
     def of_preset(self) -> Mapping[str, Any]:
         """What the preset says of other options, by their fields; nothing without one.

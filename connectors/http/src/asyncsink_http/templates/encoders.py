@@ -61,18 +61,27 @@ class TextEncoder:
 
 @dataclass(frozen=True, slots=True)
 class JsonEncoder:
-    """Values as JSON, null included."""
+    """Values as JSON.
+
+    :param may_be_null: False where null would make the whole mean something else
+    """
+
+    may_be_null: bool = True
 
     @property
     def only_text(self) -> bool:
         return False
 
     def of(self, value: Any) -> str:
+        if value is None and not self.may_be_null:
+            raise ValueError("it is null; filter such rows out")
         return encode_value(value)
 
     def of_column(self, batch: pa.RecordBatch, column: str) -> pa.Array:
         from asyncsink_http.templates.columns import json_values
 
+        if batch.column(column).null_count:
+            self.of(None)
         return json_values(batch, column)
 
 
@@ -97,6 +106,7 @@ TEXT: Final = TextEncoder()
 PATH: Final = TextEncoder(is_quoted=True, may_be_empty=False)
 QUERY: Final = TextEncoder(is_quoted=True)
 JSON: Final = JsonEncoder()
+JSON_KEY: Final = JsonEncoder(may_be_null=False)
 READY: Final = ReadyEncoder()
 
 
