@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from asyncsink.errors import ConfigurationError
 
@@ -15,6 +15,15 @@ def shown_url(url: str) -> str:
     """A URL without what may be a secret: what stands in its query, and its fragment."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(query="***" if parts.query else "", fragment=""))
+
+
+def shown_target(url: str, location: str) -> str | None:
+    """Scheme, host and port of where a redirect leads, for the rest may be a secret; None if that cannot be read."""
+    try:
+        parts = urlsplit(urljoin(url, location))
+    except ValueError:
+        return None
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else None
 
 
 def shown_unread_url(url: str) -> str:

@@ -113,3 +113,23 @@ def test_a_quota_says_when_a_server_that_refuses_for_its_load_may_be_asked_again
 def test_an_answer_shows_neither_its_headers_nor_its_body() -> None:
     answer = HttpAnswer(200, "OK", {"set-cookie": "s3cret"}, b"s3cret")
     assert repr(answer) == "<HttpAnswer HTTP/1.1 200 OK, 6 bytes>"
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://login.example.com:8443/in?token=s3cret#s3cret", ", which leads to https://login.example.com:8443."),
+        ("//me:s3cret@eu.example.com/s3cret", ", which leads to https://eu.example.com."),
+        ("/s3cret", ", which leads to https://api.example.com."),
+        ("http://[half", "rows?***."),
+        ("mailto:s3cret", "rows?***."),
+    ],
+)
+def test_a_redirect_tells_the_host_that_it_leads_to(location: str, shown: str) -> None:
+    message = str(refusal_of(HttpAnswer(307, "Moved", {"location": location}, b"")))
+    assert shown in message
+    assert "s3cret" not in message
+
+
+def test_what_is_no_redirect_leads_nowhere() -> None:
+    assert "leads" not in str(refusal_of(HttpAnswer(503, "No", {"location": "https://eu.example.com/"}, b"")))

@@ -21,7 +21,7 @@ from asyncsink_http.entries.entry import HttpEntry
 from asyncsink_http.entries.target import Target
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.redaction import Redaction
-from asyncsink_http.urls import shown_url
+from asyncsink_http.urls import shown_target, shown_url
 
 logger = logging.getLogger(__name__)
 
@@ -191,7 +191,17 @@ class AnswerJudge:
     def _message(self, answer: HttpAnswer, entries: RequestEntries[HttpEntry], conversation: Conversation) -> str:
         said = self._quoted(answer.body[:_QUOTED_BYTES].decode(errors="replace"), conversation)
         quoted = f'; the server says "{said}"' if said else ""
-        return f"{answer.reason or 'no reason given'} from {self._address(entries)}{quoted}."
+        leading = self._leading(answer, entries, conversation)
+        return f"{answer.reason or 'no reason given'} from {self._address(entries)}{leading}{quoted}."
+
+    def _leading(self, answer: HttpAnswer, entries: RequestEntries[HttpEntry], conversation: Conversation) -> str:
+        """Where a redirect leads, which is where the rows should have gone, or a page to log in."""
+        location = answer.headers.get("location")
+        if not location or not 300 <= answer.status < 400:
+            return ""
+        target = entries.route
+        shown = shown_target(target.url if isinstance(target, Target) else self._options.url, location)
+        return "" if shown is None else f", which leads to {conversation.redaction.hide(shown)}"
 
     def _quoted(self, text: str, conversation: Conversation) -> str:
         most = self._options.response_characters

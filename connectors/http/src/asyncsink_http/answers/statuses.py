@@ -12,7 +12,10 @@ from asyncsink_http.options import HttpOptions
 from asyncsink_http.options.status_codes import STATUSES
 
 _CREDENTIALS = "Check the options of credentials, such as bearerToken, and that these have not expired."
-_REDIRECTION = "Redirects are not followed: set url to the address that answers itself."
+_REDIRECTION = (
+    "Set url to the address that answers itself: redirects are followed by redirects=same-origin only, and of them 307 "
+    "and 308 to the same scheme, host and port."
+)
 _WRONG_ROWS = "Check that the columns, body and contentType are what the address takes."
 _NOT_THE_ROWS = "The server refuses every request of this kind: ask its operator what it expects."
 
