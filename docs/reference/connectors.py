@@ -26,7 +26,7 @@ DESTINATIONS = {
     "dynamic_kafka": "streams whose Kafka clusters and topics move at run time, as Flink's FLIP-515 proposes",
     "files": "files in a folder or on S3, JSON Lines or Parquet, with a manifest of commits",
     "firehose": "Amazon Data Firehose, many rows in a record if you like",
-    "http": "an HTTP API: JSON, forms, templates or raw bytes, to addresses that rows may choose; Elasticsearch, Splunk",
+    "http": "an HTTP API: JSON, forms, templates or raw bytes, by method and URL of the row; Elasticsearch, Splunk",
     "kafka": "Apache Kafka, with the options and columns of Spark's own sink",
     "kinesis": "Amazon Kinesis Data Streams, with the options of Flink's sink and of awslabs' connector",
 }

@@ -1,4 +1,4 @@
-"""The page on HTTP APIs: its jobs run against a server that throttles, refuses and loses answers."""
+"""The page on HTTP APIs and the README: their jobs run against a server that throttles, refuses and loses answers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ from asyncsink_testing.http_server import HttpRequest, Reaction, ReceivedRequest
 PAGE = (Path(__file__).resolve().parents[1] / "how-to" / "http.md").read_text()
 JOBS: Mapping[str, str] = dict(re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
 SERVERS = ("https://api.example.com", "https://search.example.com:9200", "https://splunk.example.com:8088")
+README = (Path(__file__).resolve().parents[2] / "connectors" / "http" / "README.md").read_text()
+OF_THE_README = f"""
+token = "s3cret"
+rows = spark.readStream.schema("id BIGINT, customer STRING").json("incoming")
+{README.partition("```python")[2].partition("```")[0]}
+query.processAllAvailable()
+query.stop()
+"""
 REPLAY = """
 import shutil
 for log in ("commits", "asyncsink"):  # as if the driver had died before it could note the micro-batch
@@ -54,8 +62,8 @@ def run_the_jobs(folder: Path) -> list[ReceivedRequest]:
     orders = [{"id": each, "customer": "anne"} for each in (1, 2, 13, 4, 5)]
     (folder / "incoming" / "0.json").write_text("".join(f"{json.dumps(each)}\n" for each in orders))
     (folder / "token").write_text("s3cret\n")
-    program = "\n".join([*JOBS.values(), REPLAY, JOBS["once"], "spark.stop()"])
-    program = program.replace("/run/secrets/api-token", str(folder / "token"))
+    program = "\n".join([*JOBS.values(), REPLAY, JOBS["once"], OF_THE_README, "spark.stop()"])
+    program = program.replace("/run/secrets/api-token", str(folder / "token")).replace("/data/", f"{folder}/data/")
     with serving(Api()) as server:
         for url in SERVERS:
             assert url in program
@@ -81,6 +89,7 @@ def test_the_jobs_of_the_page_run_after_each_other(tmp_path: Path) -> None:
     flights_are_documents_with_ids(sent)
     events_have_their_time(sent)
     the_sink_sends_what_the_loop_has_sent(sent)
+    flights_of_the_readme_arrive(sent)
 
 
 Sent = Sequence[ReceivedRequest]
@@ -150,6 +159,12 @@ def the_sink_sends_what_the_loop_has_sent(sent: Sent) -> None:
     loop = ((1, "anne"), (2, "bob"), (3, "anne"))
     bodies = Counter(json.dumps(json.loads(each.body)) for each in to(sent, "/loop"))
     assert bodies == {json.dumps([{"id": number, "customer": name}]): 2 for number, name in loop}
+
+
+def flights_of_the_readme_arrive(sent: Sent) -> None:
+    requests = [each for each in sent if each.path == "/flights"]
+    assert sorted(row["id"] for row in rows(requests)) == [1, 2, 4, 5, 13]
+    assert {each.headers["authorization"] for each in requests} == {"Bearer s3cret"}
 
 
 def test_flinks_options_are_read_as_they_are() -> None:

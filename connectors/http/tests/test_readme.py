@@ -56,3 +56,9 @@ def test_the_function_that_reads_answers_reads_them() -> None:
     body = b'{"errors": [{"row": 1, "code": "E1", "text": "no such customer"}]}'
     result: RequestResult = names["read"](HttpAnswer(200, "OK", {}, body), 3)
     assert result.failed == {1: Failure("E1", "no such customer", FailureKind.REJECTED)}
+
+
+def test_the_options_for_elasticsearch_are_read() -> None:
+    lines = next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "elasticsearch" in block)
+    options = HttpOptions.from_options(dict(re.findall(r'^\.option\("(.+?)", "(.+?)"\)$', lines, re.MULTILINE)))
+    assert (options.preset, options.preset_values) == ("elasticsearch", {"id": "{id}"})
