@@ -52,6 +52,7 @@ def test_an_answer_without_errors_stores_every_row_and_only_its_beginning_is_rea
         (item(404, "delete"), None),
         (item(404, "delete", error=NO_INDEX), FailureKind.REJECTED),
         (item(409), FailureKind.REJECTED),
+        (item(409, "update"), FailureKind.RETRYABLE),
         (item(404, "update"), FailureKind.REJECTED),
         (item(400, error=MAPPING), FailureKind.REJECTED),
         (item(413), FailureKind.REJECTED),

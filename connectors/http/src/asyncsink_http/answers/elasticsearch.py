@@ -57,7 +57,7 @@ def _failure(item: Any) -> Failure | None:
     error = result.get("error")
     if status < 300 or _is_as_wanted(action, status, error):
         return None
-    return Failure(str(status), _reason(error), _kind(status))
+    return Failure(str(status), _reason(error), _kind(action, status))
 
 
 def _is_as_wanted(action: str, status: int, error: Any) -> bool:
@@ -65,7 +65,10 @@ def _is_as_wanted(action: str, status: int, error: Any) -> bool:
     return (action, status) == ("create", 409) or (action == "delete" and status == 404 and error is None)
 
 
-def _kind(status: int) -> FailureKind:
+def _kind(action: str, status: int) -> FailureKind:
+    if (action, status) == ("update", 409):
+        # Another request has changed the document between reading and writing it, perhaps one of ours.
+        return FailureKind.RETRYABLE
     return _KINDS.get(status, FailureKind.REJECTED if status < 500 else FailureKind.RETRYABLE)
 
 
