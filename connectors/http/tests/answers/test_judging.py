@@ -42,6 +42,12 @@ def test_what_the_server_says_is_cut_and_without_secrets() -> None:
     assert "says" not in str(refusal(401, "Unauthorized", echo, response_characters=0))
 
 
+def test_what_the_server_says_beside_the_status_is_shortened_and_without_secrets() -> None:
+    message = str(refusal(400, "no s3cret-token " + "x" * 1000))
+    assert "400: no *** xxx" in message
+    assert len(message) < 400
+
+
 def test_a_secret_on_the_edge_of_the_cut_is_not_shown_in_part() -> None:
     assert "s3c" not in str(refusal(401, "Unauthorized", "x" * 995 + "s3cret-token"))
 

@@ -192,7 +192,8 @@ class AnswerJudge:
         said = self._quoted(answer.body[:_QUOTED_BYTES].decode(errors="replace"), conversation)
         quoted = f'; the server says "{said}"' if said else ""
         leading = self._leading(answer, entries, conversation)
-        return f"{answer.reason or 'no reason given'} from {self._address(entries)}{leading}{quoted}."
+        reason = conversation.redaction.hide(answer.reason) or "no reason given"
+        return f"{reason} from {self._address(entries)}{leading}{quoted}."
 
     def _leading(self, answer: HttpAnswer, entries: RequestEntries[HttpEntry], conversation: Conversation) -> str:
         """Where a redirect leads, which is where the rows should have gone, or a page to log in."""
