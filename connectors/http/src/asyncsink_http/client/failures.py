@@ -53,7 +53,7 @@ def request_error(error: Exception, code: str, url: str, redaction: Redaction) -
         # What a client refuses it quotes, and that may be a header's value.
         text = re.split(r"[:\s]+b?['\"]", text, maxsplit=1)[0]
     # The server is named already, and a URL's query may hold a secret.
-    text = re.sub(r",? (?:for |url=')https?://\S+", "", text)
+    text = re.sub(r",? (?:for |url='|url=URL\(')https?://\S+", "", text)
     said = redaction.hide(text) or type(error).__name__
     return RequestError(code, f"{_EVENTS[code]} {peer(url)}: {said.rstrip('.')}.")
 
