@@ -13,6 +13,7 @@ from asyncsink import FailureKind, ListBlock, RequestError
 from asyncsink.request import ListRequestEntries
 from asyncsink_testing import FakeDestination, FakeEntry
 from asyncsink_testing.capacity import Capacity, CapacityChange, CapacityDestination, CapacityFaults, CapacityModel
+from asyncsink_testing.virtual_time import run_in_virtual_time
 
 
 def drain(capacity: Capacity, now_s: float, count: int = 1) -> int:
@@ -163,5 +164,5 @@ def test_a_fake_destination_throttles_by_a_capacity_for_each_scope() -> None:
         assert set(partly.failed) == {2, 3, 4, 5, 6, 7}
         assert all(each.kind in (None, FailureKind.THROTTLED) for each in partly.failed.values())
 
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    run_in_virtual_time(main)
     assert made == ["a", "b"]

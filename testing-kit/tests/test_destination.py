@@ -9,6 +9,7 @@ import trio.testing
 
 from asyncsink import Failure, ListBlock, ListRequestEntries, RequestError, RequestResult
 from asyncsink_testing import Ending, FakeDestination, FakeEntry, FakeSink, Fault, RecordedWriter, Step, check
+from asyncsink_testing.virtual_time import run_in_virtual_time
 
 ENTRIES = [FakeEntry("a"), FakeEntry("b"), FakeEntry("c")]
 
@@ -109,6 +110,5 @@ def test_the_program_of_the_readme_accounts_for_every_entry() -> None:
             await writer.write_many([FakeEntry(number) for number in range(10)])
         check(destination.history)
 
-    clock = trio.testing.MockClock(autojump_threshold=0)
-    trio.run(main, clock=clock)
+    run_in_virtual_time(main)
     assert set(destination.stored) == {FakeEntry(number) for number in range(10)}

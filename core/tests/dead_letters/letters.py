@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import trio
-import trio.testing
 from hypothesis import strategies as st
 
 from asyncsink import WriterInitContext
@@ -80,18 +77,3 @@ def store(path: Path | str, stored: list[DeadLetter], format: Any = "jsonl") -> 
             await writer.write(stored)
 
     anyio.run(main)
-
-
-def virtual(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run an async test on trio with a clock that jumps."""
-
-    def run(**arguments: Any) -> None:
-        async def main() -> None:
-            await test(**arguments)
-
-        trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    run.__module__ = test.__module__
-    run.__signature__ = inspect.signature(test)  # type: ignore[attr-defined]
-    return run

@@ -24,8 +24,9 @@ from asyncsink import (
 from asyncsink.context import idempotency_prefix
 from asyncsink.dead_letters import DeadLetterMaker, DeadLetterMemory, DeadLetterReason
 from asyncsink.errors import DeadLetterError
+from asyncsink_testing.virtual_time import virtual
 
-from .letters import CONTEXT, virtual
+from .letters import CONTEXT
 
 
 class ProducerSink(Sink[bytes, Never, Never, Never]):

@@ -12,8 +12,9 @@ import pytest
 from asyncsink.dead_letters import DeadLetter, DeadLetterMemory, DeadLetterQueue
 from asyncsink.dead_letters.queue import MAX_BYTES
 from asyncsink.errors import DeadLetterError
+from asyncsink_testing.virtual_time import virtual
 
-from .letters import CONTEXT, letter, letters, names, virtual
+from .letters import CONTEXT, letter, letters, names
 
 
 class Owner:

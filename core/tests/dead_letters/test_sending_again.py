@@ -17,8 +17,9 @@ from asyncsink.dead_letters import (
 )
 from asyncsink.errors import ConfigurationError, DeadLetterError
 from asyncsink_testing import FakeDestination, FakeSink
+from asyncsink_testing.virtual_time import virtual
 
-from .letters import CONTEXT, store, virtual
+from .letters import CONTEXT, store
 
 
 class KeptSink(FakeSink):

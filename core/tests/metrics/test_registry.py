@@ -8,8 +8,6 @@ from typing import Any
 
 import anyio
 import pytest
-import trio
-import trio.testing
 
 from asyncsink import ConfigurationError, WriterInitContext
 from asyncsink.metrics import (
@@ -22,6 +20,7 @@ from asyncsink.metrics import (
     Metrics,
     ObservedCounter,
 )
+from asyncsink_testing.virtual_time import run_in_virtual_time
 
 
 class Recorder:
@@ -214,7 +213,7 @@ def test_a_running_registry_reports_each_period_and_once_more_when_it_is_cancell
             counter.inc()
             group.cancel_scope.cancel()
 
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    run_in_virtual_time(main)
     assert [each["n"] for each in recorder.told] == [1, 1, 2]
 
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import anyio
 import pytest
-import trio
-import trio.testing
 
 from asyncsink import AsyncSinkWriter, AsyncSinkWriterConfig, RateLimit, RetryPolicy, WriterInitContext
 from asyncsink.blocks import ListBlock
 from asyncsink_testing import FakeDestination, FakeEntry, Fault, PoisonedEntries, RandomFaults
 from asyncsink_testing.scheduling import repeatable_scheduling
+from asyncsink_testing.virtual_time import run_in_virtual_time
 
 from .batches import SINKS
 
@@ -108,7 +107,7 @@ class Schedule:
 
     def run(self) -> Schedule:
         with repeatable_scheduling(self.random.randrange(2**30)):
-            trio.run(self._bounded, clock=trio.testing.MockClock(autojump_threshold=0))
+            run_in_virtual_time(self._bounded)
         return self
 
     async def _bounded(self) -> None:

@@ -8,14 +8,13 @@ from typing import Any
 
 import anyio
 import pytest
-import trio
-import trio.testing
 
 from asyncsink import InitContext, RequestEntries, RequestResult
 from asyncsink.context import WriterInitContext
 from asyncsink.spark.clients import CLOSE_TIMEOUT_S, WorkerClients
 from asyncsink_testing.destination import FakeDestination
 from asyncsink_testing.fake_sink import FakeSink
+from asyncsink_testing.virtual_time import run_in_virtual_time
 
 Connect = Callable[[], AbstractAsyncContextManager[str]]
 
@@ -55,8 +54,7 @@ def run(main: Callable[[WorkerClients, Destination], Awaitable[None]]) -> Destin
             await anyio.sleep(CLOSE_TIMEOUT_S + 1)
             group.cancel_scope.cancel()
 
-    clock = trio.testing.MockClock(autojump_threshold=0)
-    trio.run(hold, clock=clock)
+    run_in_virtual_time(hold)
     return destination
 
 

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
 import anyio
-import trio
-import trio.testing
 
 from asyncsink import AsyncSinkWriterConfig, RateLimit, RetryPolicy
 from asyncsink_testing import FakeDestination, FakeEntry, SentRequest
-
-
-def run_in_virtual_time(main: Callable[[], Awaitable[None]]) -> None:
-    """Run on trio with a clock that jumps."""
-    # Not by anyio.run: before 4.14 it drops the clock, and hours would take hours.
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-
-
-def virtual(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run an async test on trio with a clock that jumps: waiting costs nothing and lasts exactly as long as it says."""
-
-    def run(**arguments: Any) -> None:
-        async def main() -> None:
-            await test(**arguments)
-
-        run_in_virtual_time(main)
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    run.__module__ = test.__module__
-    run.__signature__ = inspect.signature(test)  # type: ignore[attr-defined]
-    return run
+from asyncsink_testing.virtual_time import run_in_virtual_time
 
 
 def small(**changes: Any) -> AsyncSinkWriterConfig:

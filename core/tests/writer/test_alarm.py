@@ -7,8 +7,7 @@ from math import inf
 import anyio
 
 from asyncsink.writer.timekeeper import Alarm
-
-from .harness import virtual
+from asyncsink_testing.virtual_time import virtual
 
 
 @virtual

@@ -6,8 +6,9 @@ import pytest
 
 from asyncsink import AccountingError, WriterFailedError
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, virtual
+from .harness import entries, settled, small
 
 
 @pytest.mark.parametrize("end_of_input", [True, False])

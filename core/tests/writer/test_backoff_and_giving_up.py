@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink import DestinationUnavailableError, RequestRejectedError, RetryPolicy
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, SentRequest, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, small, stored, virtual
+from .harness import batches, entries, names, small, stored
 
 
 @virtual

@@ -10,8 +10,9 @@ import pytest
 
 from asyncsink import ConversionError, ListBlock, OversizedEntryError, WouldBlock, WriteContext
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, IdentityConverter, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 
 
 @virtual

@@ -9,8 +9,9 @@ import pytest
 from asyncsink import Failure, FailureKind, FatalRequestError, RequestEntries, RequestError, RequestResult
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, virtual
+from .harness import entries, settled, small
 from .rejected import keeping
 
 SOON: Any = "soon"

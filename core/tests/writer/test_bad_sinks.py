@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink import AsyncSink, AsyncSinkWriter, BufferedRequestState, ListBlock, WriterClosedError
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, small, stored, virtual
+from .harness import entries, small, stored
 
 BAD = "bad"
 Write = Callable[[AsyncSinkWriter[Any, Any], list[FakeEntry]], Awaitable[None]]

@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink import ConversionError, ListBlock, OversizedEntryError, WriteContext
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, IdentityConverter, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import small, stored, virtual
+from .harness import small, stored
 
 
 class Batch:

@@ -8,8 +8,9 @@ import pytest
 from asyncsink import RetryPolicy
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, PoisonedEntries, SentRequest, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 from .rejected import held, hold_that_it_adds_up, keeping, names_in, poison, poisoned
 
 

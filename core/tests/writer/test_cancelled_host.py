@@ -7,8 +7,9 @@ import pytest
 
 from asyncsink import WriterClosedError
 from asyncsink_testing import FakeDestination, FakeSink
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, small, virtual
+from .harness import entries, small
 
 
 @virtual

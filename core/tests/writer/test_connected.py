@@ -29,8 +29,9 @@ from asyncsink import (
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink, Step
 from asyncsink_testing.destination import INTERNAL
 from asyncsink_testing.fake_sink import IdentityConverter
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 
 
 @dataclass(frozen=True)

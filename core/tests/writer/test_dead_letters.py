@@ -22,8 +22,9 @@ from asyncsink import (
 from asyncsink.dead_letters import DeadLetterMemory, DeadLetterReason, as_state
 from asyncsink.dead_letters.maker import connector_of
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, stored, virtual
+from .harness import entries, settled, stored
 from .rejected import (
     CONTEXT,
     ClosedStore,

@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink import RequestEntries, RequestResult
 from asyncsink_testing import Ending, FakeClient, FakeDestination, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, small, stored, virtual
+from .harness import batches, entries, small, stored
 
 
 @virtual

@@ -21,8 +21,9 @@ from asyncsink import (
 from asyncsink.blocks import ListBlock
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, PoisonedEntries, SentRequest, Step
 from asyncsink_testing.faults import Script
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, small, stored, virtual
+from .harness import batches, entries, names, small, stored
 
 Write = Callable[[AsyncSinkWriter[Any, Any], Sequence[FakeEntry]], Awaitable[None]]
 

@@ -8,8 +8,9 @@ import pytest
 
 from asyncsink import ErrorTable, Failure, FailureKind, RequestEntries, RequestResult
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, stored, virtual
+from .harness import entries, stored
 from .rejected import broken, dropping, hold_that_it_adds_up, large, poison, poisoned
 
 

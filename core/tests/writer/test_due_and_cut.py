@@ -5,8 +5,9 @@ from __future__ import annotations
 import anyio
 
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, settled, small, virtual
+from .harness import batches, entries, names, settled, small
 
 
 @virtual

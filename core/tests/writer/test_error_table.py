@@ -7,8 +7,9 @@ import pytest
 from asyncsink import ErrorTable, FatalRequestError
 from asyncsink_testing import FakeDestination, FakeSink, Fault
 from asyncsink_testing import destination as codes
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, small, stored, virtual
+from .harness import batches, entries, small, stored
 
 
 class Severe(FakeSink):

@@ -7,8 +7,9 @@ import pytest
 
 from asyncsink import RequestTimedOutError, WriterFailedError
 from asyncsink_testing import FakeDestination, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, stored, virtual
+from .harness import entries, settled, small, stored
 from .rejected import held, hold_that_it_adds_up
 
 

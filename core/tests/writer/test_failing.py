@@ -17,8 +17,9 @@ from asyncsink import (
     WriterFailedError,
 )
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, stored, virtual
+from .harness import entries, settled, small, stored
 
 
 @virtual

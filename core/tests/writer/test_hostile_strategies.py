@@ -13,8 +13,9 @@ from asyncsink import FatalRequestError, RateLimit, RequestInfo, ResultInfo, Ret
 from asyncsink.errors import StalledError
 from asyncsink.limits import NoRateLimitingStrategy
 from asyncsink_testing import FakeDestination, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import run_in_virtual_time, virtual
 
-from .harness import batches, entries, run_in_virtual_time, small, stored, virtual
+from .harness import batches, entries, small, stored
 
 RAISING = ["register_in_flight_request", "register_completed_request", "should_block", "max_batch_size", "delay_s"]
 

@@ -7,8 +7,9 @@ import pytest
 
 from asyncsink import RequestEntries, RequestResult
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, small, stored, virtual
+from .harness import batches, entries, names, small, stored
 
 LATE = [
     Step(latency_s=30.0, uncut_s=31.0),

@@ -24,8 +24,9 @@ from asyncsink_testing import (
     check,
 )
 from asyncsink_testing.rules import NoEarlyCut
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 
 
 @virtual

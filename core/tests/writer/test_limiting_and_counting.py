@@ -13,8 +13,9 @@ from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Recor
 from asyncsink_testing.history import LimitCompleted, LimitRegistered
 from asyncsink_testing.rate_limit import RecordedStrategy
 from asyncsink_testing.rules import LimiterBalanced
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, settled, small, stored, virtual
+from .harness import batches, entries, names, settled, small, stored
 
 
 @virtual

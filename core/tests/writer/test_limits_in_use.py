@@ -18,8 +18,9 @@ from asyncsink import (
 )
 from asyncsink.limits import ThresholdScalingStrategy
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 
 MOST = 64
 CALM = RetryPolicy(initial_backoff_s=0.0, max_backoff_s=0.0)

@@ -9,8 +9,9 @@ import pytest
 from asyncsink import RateLimit, RequestInfo, ResultInfo
 from asyncsink.limits import NoRateLimitingStrategy
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import settled, small, stored, virtual
+from .harness import settled, small, stored
 
 MANY = [FakeEntry(number, route=number) for number in range(2000)]
 

@@ -10,8 +10,9 @@ import pytest
 from asyncsink import WriterInitContext
 from asyncsink.metrics import HistogramStatistics, Metrics
 from asyncsink_testing import FakeDestination, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, small, virtual
+from .harness import entries, small
 
 
 @virtual

@@ -21,8 +21,9 @@ from asyncsink import (
 )
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink
 from asyncsink_testing.clients import FreshClients
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, run_on, small, stored, virtual
+from .harness import entries, run_on, small, stored
 
 
 class Connecting(FakeSink):

@@ -20,8 +20,9 @@ from asyncsink import (
     RequestResult,
 )
 from asyncsink_testing import FakeClient, FakeDestination, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import run_in_virtual_time, virtual
 
-from .harness import run_in_virtual_time, settled, small, stored, virtual
+from .harness import settled, small, stored
 from .keyed import AtomicSink, KeyedEntry, KeyedSink, check_order, keyed, of, said
 
 Write = Callable[[AsyncSinkWriter[Any, Any], list[KeyedEntry]], Awaitable[None]]

@@ -9,8 +9,8 @@ import pytest
 
 from asyncsink import BufferedRequestState
 from asyncsink_testing import FakeDestination
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import virtual
 from .keyed import KeyedSink, check_order, keyed, of
 from .test_order import ALL_WRITES, Write, write, write_nowait
 

@@ -10,8 +10,9 @@ import pytest
 from asyncsink import RequestEntries, RequestResult
 from asyncsink.writer.request import InFlightRequest
 from asyncsink_testing import FakeClient, FakeDestination, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import settled, virtual
+from .harness import settled
 from .keyed import AtomicSink, KeyedEntry, KeyedSink, check_order, keyed, of, said
 
 SLOW = Step(latency_s=1.0)

@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink.arrow import ArrowBlock
 from asyncsink_testing import FakeDestination, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import settled, virtual
+from .harness import settled
 from .keyed import AtomicSink, KeyedEntry, KeyedSink, check_order, keyed
 
 

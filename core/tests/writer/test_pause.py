@@ -11,8 +11,9 @@ import pytest
 from asyncsink import FatalRequestError, RequestEntries, RequestResult, RetryPolicy, WriterInitContext
 from asyncsink_testing import FakeClient, FakeDestination, FakeSink, Fault, Step
 from asyncsink_testing.clients import FreshClients
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, small, stored, virtual
+from .harness import batches, entries, small, stored
 
 
 class Pacing(FakeSink):

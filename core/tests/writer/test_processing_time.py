@@ -22,8 +22,9 @@ from asyncsink import (
 )
 from asyncsink_testing import FakeDestination, FakeSink
 from asyncsink_testing.staged_sink import StagedSink, StagedWriter, StagingArea
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import small, virtual
+from .harness import small
 
 
 class Bell:

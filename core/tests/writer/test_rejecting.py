@@ -21,8 +21,9 @@ from asyncsink import (
 )
 from asyncsink.dead_letters import DeadLetterMemory, DeadLetterReason
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, SentRequest, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, names, settled, small, stored, virtual
+from .harness import entries, names, settled, small, stored
 from .rejected import (
     SlowStore,
     broken,

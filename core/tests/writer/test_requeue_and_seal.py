@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink import Failure, FailureKind, RateLimit, RequestEntries, RequestResult, RetryPolicy
 from asyncsink_testing import FakeClient, FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, small, stored, virtual
+from .harness import batches, entries, names, small, stored
 
 
 @virtual

@@ -12,8 +12,9 @@ from asyncsink import AsyncSinkWriter, ListBlock, RateLimit
 from asyncsink.arrow import ArrowBlock
 from asyncsink_testing import FakeDestination, FakeSink, Fault, Script, Step
 from asyncsink_testing.history import SentRequest
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, stored, virtual
+from .harness import entries, settled, small, stored
 from .keyed import KeyedEntry, KeyedSink, check_order, keyed, of, said
 from .test_order import ALL_WRITES, Write
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from asyncsink_testing import FakeDestination, FakeSink, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, virtual
+from .harness import entries, settled, small
 
 
 @virtual

@@ -16,8 +16,9 @@ from asyncsink import (
     RetryPolicy,
 )
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, SentRequest, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, names, small, virtual
+from .harness import batches, entries, names, small
 
 
 class Shrinking(RateLimitingStrategy):

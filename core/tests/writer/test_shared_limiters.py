@@ -17,8 +17,9 @@ from asyncsink import (
 )
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
 from asyncsink_testing.clients import FreshClients
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 
 
 def sharing(

@@ -11,8 +11,9 @@ from asyncsink import RateLimit, RequestInfo, ResultInfo, RetryPolicy, StalledEr
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.limits import NoRateLimitingStrategy
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import entries, settled, small, stored, virtual
+from .harness import entries, settled, small, stored
 from .rejected import SlowStore, broken, hold_that_it_adds_up, keeping
 
 ENDLESS = RetryPolicy(max_attempts=10**9, timeout_s=50.0, initial_backoff_s=0.1, max_backoff_s=0.2)

@@ -9,8 +9,9 @@ import pytest
 
 from asyncsink import AsyncSinkWriter, BufferedRequestState, OversizedEntryError, WriterInitContext
 from asyncsink_testing import FakeDestination, FakeEntry, FakeSink, Fault, Step
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import batches, entries, settled, small, stored, virtual
+from .harness import batches, entries, settled, small, stored
 
 
 def names_of(states: list[BufferedRequestState[FakeEntry]]) -> list[object]:

@@ -7,20 +7,8 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
-import trio.testing
 
 from asyncsink_dynamic_kafka import ClusterMetadata, KafkaMetadataService, KafkaStream
-
-
-def virtual(test: Callable[..., Any]) -> Any:
-    """Run a test under trio's autojump clock: hours cost nothing."""
-
-    def run() -> None:
-        clock = trio.testing.MockClock(autojump_threshold=0)
-        anyio.run(test, backend="trio", backend_options={"clock": clock})
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
 
 
 def stream(stream_id: str = "orders", **topics: str) -> KafkaStream:

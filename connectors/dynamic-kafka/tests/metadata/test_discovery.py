@@ -17,8 +17,9 @@ from asyncsink_dynamic_kafka.metadata.discovery import MetadataDiscovery, discov
 from asyncsink_dynamic_kafka.metadata.snapshot import Cluster, StreamMetadata
 from asyncsink_dynamic_kafka.metadata.subscribers import KafkaStreamSetSubscriber, StreamPatternSubscriber
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
+from asyncsink_testing.virtual_time import virtual
 
-from .services import FakeService, cluster, stream, virtual
+from .services import FakeService, cluster, stream
 
 ORDERS = KafkaStreamSetSubscriber(frozenset({"orders"}))
 

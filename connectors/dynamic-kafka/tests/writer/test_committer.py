@@ -23,8 +23,9 @@ from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
 from asyncsink_dynamic_kafka.transactions import DYNAMIC_COMMITTABLES, DynamicKafkaTransaction
 from asyncsink_kafka import KafkaOptions
 from asyncsink_kafka.transactions.committable import KafkaTransaction
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import Service, virtual
+from .harness import Service
 
 TRANSACTION = Transaction("0123456789abcdef", 3)
 

@@ -15,8 +15,9 @@ from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
 from asyncsink_dynamic_kafka.routing.router import ReconcilableStreamRouter, StreamMetadataMap
 from asyncsink_dynamic_kafka.writer import origins
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import STREAM, Service, expected, records, union, virtual
+from .harness import STREAM, Service, expected, records, union
 from .test_reconciling import sink_of, stuck
 
 TRANSACTION = Transaction("0123456789abcdef", 1)

@@ -8,8 +8,9 @@ import pytest
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.errors import FatalRequestError, RejectedEntryError
 from asyncsink.transactions import Transaction
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import STREAM, Service, World, expected, lettered, records, virtual
+from .harness import STREAM, Service, World, expected, lettered, records
 from .test_reconciling import sink_of, stuck
 
 TRANSACTION = Transaction("0123456789abcdef", 1)

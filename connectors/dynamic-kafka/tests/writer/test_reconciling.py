@@ -13,8 +13,9 @@ from asyncsink.transactions import Transaction
 from asyncsink_dynamic_kafka.metadata.errors import MetadataUnavailableError
 from asyncsink_dynamic_kafka.metadata.identifiers import ClusterTopic, KafkaClusterIdentifier
 from asyncsink_dynamic_kafka.state import DynamicKafkaWriterState
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import STREAM, Service, World, expected, records, twice, union, virtual, world
+from .harness import STREAM, Service, World, expected, records, twice, union, world
 
 OFTEN = {"stream_metadata_discovery_interval_s": 1.0}
 

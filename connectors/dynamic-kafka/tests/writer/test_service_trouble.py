@@ -12,8 +12,9 @@ from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.metrics import Metrics
 from asyncsink_dynamic_kafka.metadata.errors import MetadataError, MetadataUnavailableError
 from asyncsink_dynamic_kafka.metadata.streams import KafkaStream
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import Service, World, expected, lettered, records, union, virtual, world
+from .harness import Service, World, expected, lettered, records, union, world
 
 SECRET = "top-secret"
 

@@ -10,8 +10,9 @@ from asyncsink import ListBlock, WriterClosedError
 from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.errors import ConversionError, RejectedEntryError
 from asyncsink_dynamic_kafka.record import KafkaStreamRecord
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import STREAM, Service, expected, lettered, records, refuse, union, virtual, world
+from .harness import STREAM, Service, expected, lettered, records, refuse, union, world
 
 
 @virtual

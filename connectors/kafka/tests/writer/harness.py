@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-import trio.testing
 
 from asyncsink import AsyncSinkWriterConfig, RequestError, RetryPolicy, WriterInitContext
 from asyncsink.dead_letters import DeadLetterMemory
@@ -19,17 +18,6 @@ from asyncsink_kafka.writer import KafkaWriter
 
 PARTITIONS = 3
 TOPIC = "orders"
-
-
-def virtual(test: Callable[..., Any]) -> Any:
-    """Run a test under trio's autojump clock: hours cost nothing."""
-
-    def run() -> None:
-        clock = trio.testing.MockClock(autojump_threshold=0)
-        anyio.run(test, backend="trio", backend_options={"clock": clock})
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
 
 
 class FakeClient:

@@ -13,8 +13,9 @@ from asyncsink import DestinationUnavailableError, RateLimit, RequestError, Stal
 from asyncsink.dead_letters import DeadLetterMemory, entries_of
 from asyncsink.errors import FatalRequestError, RejectedEntryError, RequestRejectedError, TooManyRejectedError
 from asyncsink_kafka import KafkaRecord
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import FakeClient, expected, lettered, records, refuse, virtual, writer_of
+from .harness import FakeClient, expected, lettered, records, refuse, writer_of
 
 
 def is_bad(record: KafkaRecord) -> bool:

@@ -14,8 +14,9 @@ from asyncsink_kafka import KafkaRecord
 from asyncsink_kafka.records import Records
 from asyncsink_kafka.writer.books import Books
 from asyncsink_kafka.writer.pile import AT_ONCE, Pile
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import QUICK, TOPIC, FakeClient, FakeSink, records, virtual, writer_of
+from .harness import QUICK, TOPIC, FakeClient, FakeSink, records, writer_of
 
 
 @virtual

@@ -15,8 +15,9 @@ from asyncsink.dead_letters import DeadLetterMemory
 from asyncsink.errors import RequestRejectedError
 from asyncsink_kafka import KafkaRecord
 from asyncsink_kafka.encoding import ReadyBatch
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import QUICK, TOPIC, FakeClient, FakeSink, expected, lettered, records, refuse, virtual, writer_of
+from .harness import QUICK, TOPIC, FakeClient, FakeSink, expected, lettered, records, refuse, writer_of
 
 
 class Noting(FakeClient):

@@ -10,8 +10,9 @@ import pytest
 from asyncsink import DestinationUnavailableError, RequestError
 from asyncsink.errors import FatalRequestError
 from asyncsink_kafka import KafkaRecord
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import PARTITIONS, FakeClient, expected, records, virtual, writer_of
+from .harness import PARTITIONS, FakeClient, expected, records, writer_of
 
 
 class Blocked(FakeClient):

@@ -17,8 +17,9 @@ from asyncsink.transactions import Transaction
 from asyncsink_kafka import KafkaRecord, KafkaSink
 from asyncsink_kafka.records import Records
 from asyncsink_testing.kafka import MockCluster
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import QUICK, TOPIC, FakeClient, FakeSink, expected, lettered, records, refuse, virtual, writer_of
+from .harness import QUICK, TOPIC, FakeClient, FakeSink, expected, lettered, records, refuse, writer_of
 
 
 def columns(values: Sequence[int], **fields: Any) -> Records:

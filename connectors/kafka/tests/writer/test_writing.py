@@ -8,8 +8,9 @@ import pytest
 from asyncsink import ListBlock, WriteContext, WriterClosedError, WriterFailedError
 from asyncsink.errors import ConversionError, OversizedEntryError
 from asyncsink_kafka import KafkaRecord
+from asyncsink_testing.virtual_time import virtual
 
-from .harness import FakeClient, expected, records, virtual, writer_of
+from .harness import FakeClient, expected, records, writer_of
 
 
 @virtual

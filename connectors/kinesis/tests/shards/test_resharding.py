@@ -10,9 +10,9 @@ import pytest
 
 from asyncsink.errors import RequestError
 from asyncsink_kinesis.shards.shard_map import REFRESH_EVERY_S, REFRESH_TIMEOUT_S, ShardMap
+from asyncsink_testing.virtual_time import virtual
 
 from .streams import Listing, evenly
-from .virtual_time import virtual
 
 OLD, NEW = evenly(2), evenly(4, first=2)
 

@@ -19,9 +19,9 @@ from asyncsink_kinesis.shards.shard import Shard
 from asyncsink_kinesis.shards.shard_map import ShardMap
 from asyncsink_kinesis.stream import StreamDescription
 from asyncsink_testing.aws.shards import ShardModel, hash_key_of
+from asyncsink_testing.virtual_time import virtual
 
 from .sharded import LATENCY_S
-from .virtual_time import virtual
 
 KEYS, ROWS = 300, 6_000
 WRITTEN = [KinesisEntry(f"{number}".encode().rjust(100), f"key-{number % KEYS}") for number in range(ROWS)]

@@ -13,9 +13,9 @@ from asyncsink import AsyncSinkWriterConfig, RateLimit
 from asyncsink_kinesis.entry import KinesisEntry, size_in_bytes
 from asyncsink_kinesis.shards.limits import BYTES_PER_S, RECORDS_PER_S, per_shard
 from asyncsink_kinesis.shards.shard_map import ShardMap
+from asyncsink_testing.virtual_time import virtual
 
 from .sharded import LATENCY_S, ShardedSink, Stream
-from .virtual_time import virtual
 
 CONFIG = per_shard(AsyncSinkWriterConfig())
 WARM_UP_S = 2.0
