@@ -88,7 +88,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "throttled-half-cut-anew",
         "settlement",
-        "if request.path and outcome.kind is FailureKind.THROTTLED:",
+        "if outcome.kind is FailureKind.THROTTLED and (request.path or self._engine.cuts is not None):",
         "if False:",
     ),
     Mutant(
