@@ -8,7 +8,6 @@ import pytest
 
 from asyncsink import EntryBlock, SinkWriter, WriteContext
 from asyncsink.errors import AccountingError
-from asyncsink.metrics import Metrics
 from asyncsink.spark.commit import TaskCommit, summed
 from asyncsink.spark.writing import counted
 from asyncsink.writer import WriterStatistics
@@ -42,7 +41,7 @@ class CountingProducer(Producer):
 
 def test_a_writer_of_ones_own_with_statistics_is_asked_for_them() -> None:
     told = WriterStatistics(accepted=5, acknowledged=3, dead_lettered=1, dropped=1, requests=2)
-    counts = counted(CountingProducer(told), 5, Metrics())
+    counts = counted(CountingProducer(told), 5, {})
     assert {name: counts[name] for name in ("rows", "dead_lettered", "dropped", "left", "requests")} == {
         "rows": 3,
         "dead_lettered": 1,
@@ -54,11 +53,11 @@ def test_a_writer_of_ones_own_with_statistics_is_asked_for_them() -> None:
 
 
 def test_a_row_that_a_writer_of_ones_own_has_not_counted_is_an_error_of_the_batch() -> None:
-    counts = counted(CountingProducer(WriterStatistics(accepted=4, acknowledged=4)), 5, Metrics())
+    counts = counted(CountingProducer(WriterStatistics(accepted=4, acknowledged=4)), 5, {})
     with pytest.raises(AccountingError, match=r"5 rows .* 4 stored"):
         summed("toy", 0, [TaskCommit(0, rows_in=5, **counts)])
 
 
 @pytest.mark.parametrize("writer", [Producer(), CountingProducer({"rows": 1})], ids=["none", "of another kind"])
 def test_a_writer_without_such_statistics_has_stored_all_that_it_was_given(writer: Producer) -> None:
-    assert counted(writer, 5, Metrics()) == {"rows": 5}
+    assert counted(writer, 5, {}) == {"rows": 5}

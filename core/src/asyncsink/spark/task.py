@@ -141,9 +141,10 @@ async def _write(task: _Task, worker: Worker, mailbox: Mailbox[pa.RecordBatch, T
             await writer.flush(end_of_input=True)
             prepared = await writer.prepare_commit(flush=True)
             left = kept_states(sink, writer.snapshot_state())
+        snapshot = metrics.snapshot()
         return task.commit(
-            **counted(writer, rows, metrics),
-            metrics=kept(metrics.snapshot(), sink.progress_metrics),
+            **counted(writer, rows, snapshot),
+            metrics=kept(snapshot, sink.progress_metrics),
             claimed=task.claimed,
             states=task.left(left),
             committables=kept_committables(sink, prepared),

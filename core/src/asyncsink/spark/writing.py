@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from asyncsink.arrow.normalise import normalise
 from asyncsink.context import WriteContext
-from asyncsink.metrics import Metrics
 from asyncsink.sink import SinkWriter
 from asyncsink.writer.statistics import WriterStatistics
 
@@ -24,12 +23,15 @@ async def write_rows(writer: SinkWriter[Any, Any, Any], batches: AsyncIterator[p
     return sequence
 
 
-def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Metrics) -> dict[str, Any]:
-    """The counts of a flushed writer, as a commit message has them; one without statistics has stored its rows."""
+def counted(writer: SinkWriter[Any, Any, Any], rows: int, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of a flushed writer, as a commit message has them; one without statistics has stored its rows.
+
+    :param metrics: a snapshot of its metrics
+    """
     told: object = writer.statistics()
     if not isinstance(told, WriterStatistics):
         return {"rows": rows}
-    times = metrics.snapshot().get("requestTimeSeconds")
+    times = metrics.get("requestTimeSeconds")
     return {
         "rows": told.acknowledged,
         "restored": told.restored,
