@@ -12,6 +12,8 @@ from asyncsink_testing.conformance.check import NotApplicableError, check
 from asyncsink_testing.conformance.trial import Row, Trial
 from asyncsink_testing.faults import Fault
 
+_ATTEMPTS = 3
+"""Of a check that a busy machine can fail."""
 _NOT_VISIBLE = {"commits": "what of a writer's rows has been sent is not visible before it is committed"}
 
 # ---- requests in flight --------------------------------------------------------------------------------------
@@ -46,13 +48,15 @@ async def in_flight_used(trial: Trial) -> None:
     if trial.servers == 1:
         raise NotApplicableError("there is one server, and it takes one request of a connector at a time")
     limit = 3
-    peak = await _peak_in_flight(trial, limit)
-    if peak < 2:
-        trial.fail(
-            f"never was more than {peak} request under way, though the destination is slow and maxInFlightRequests = "
-            f"{limit}: look for a lock around the request, for a client that has one connection only, and for a "
-            "synchronous call that blocks the event loop"
-        )
+    for _ in range(_ATTEMPTS):  # the next request may come after a slow answer, on a slower machine, but not always
+        async with trial.fresh() as fresh:
+            if await _peak_in_flight(fresh, limit) > 1:
+                return
+    trial.fail(
+        f"never was more than one request under way in {_ATTEMPTS} attempts, though the destination is slow and "
+        f"maxInFlightRequests = {limit}: look for a lock around the request, for a client that has one connection, and "
+        "for a synchronous call that blocks the event loop"
+    )
 
 
 async def _peak_in_flight(trial: Trial, limit: int) -> int:
@@ -70,7 +74,6 @@ _LONG_GAP_S = 0.02
 _BLOCKED_S = 0.05
 """Seconds a request for which the loop may stand still: what blocks for a slow answer does so for ``SLOW_S``, twice as
 long, and a machine with ten times as much to do as it can makes half of this."""
-_ATTEMPTS = 3
 
 
 @check("loop-not-blocked", group="limits", since="0.1", needs=[Fault.SLOW])
