@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import sys
+import traceback
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -12,11 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import anyio
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 
-from asyncsink import ConfigurationError, FatalRequestError, RetryPolicy
+from asyncsink import ConfigurationError, FatalRequestError, RequestError, RetryPolicy
 from asyncsink_http import HttpOptions, HttpSink
 from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction
+
+from .auth.sending import sending
 
 SECRET = 's3cret "value" /ü'
 URL = "https://api.example.com/in?sig=s3cret-query"
@@ -67,6 +72,36 @@ def echo(request: HttpRequest) -> Reaction:
     said = "; ".join(f"{name}={value}" for name, value in request.headers.items())
     status = 403 if b'"id":1' in request.body else 422
     return Reaction.refuse(status, f"{request.path} {said} {SECRET}".encode())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("transport", ["httpx", "aiohttp"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 Bearer s3cret-token\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX Token: s3cret-token\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ns3cret-token\r\n",
+    ],
+    ids=["status", "header", "chunk"],
+)
+async def test_no_traceback_shows_it_where_an_answer_cannot_be_read(transport: str, answer: bytes) -> None:
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(answer)
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        port = listener.extra(SocketAttribute.local_port)
+        async with sending(
+            f"http://127.0.0.1:{port}/in?sig=s3cret-query", bearerToken="s3cret-token", transport=transport
+        ) as sender:
+            with pytest.raises(RequestError, match="the connection broke before the answer of") as raised:
+                await sender.send()
+        group.cancel_scope.cancel()
+    hidden("".join(traceback.format_exception(raised.value)))
 
 
 WIRED: Mapping[str, Mapping[str, str]] = {

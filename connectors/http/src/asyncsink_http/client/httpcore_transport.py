@@ -43,6 +43,9 @@ _CODES: Final[tuple[tuple[type[Exception], str], ...]] = (
 )
 _ERRORS: Final = tuple(kind for kind, _ in _CODES)
 
+# Whose texts quote the server, or the proxy.
+_TELLING: Final = (httpcore.ProtocolError, httpcore.ProxyError)
+
 
 class HttpcoreTransport:
     """Sends requests in HTTP/1.1, each over a connection of its own, or in HTTP/2, where 16 share one.
@@ -84,8 +87,9 @@ class HttpcoreTransport:
             return await self._send(request, address_of(request.url))
         except _ERRORS as error:
             failure = self._failure(error, request.url)
-            # What the client refuses it quotes, and that may be a header's value.
-            raise failure from None if failure.code == INVALID_REQUEST else error
+            # What the client refuses it quotes, and of an answer that it cannot read the bytes: both may hold a secret.
+            is_telling = failure.code == INVALID_REQUEST or isinstance(error, _TELLING)
+            raise failure from None if is_telling else error
 
     async def _send(self, request: HttpRequest, address: Address) -> HttpAnswer:
         headers = _headers(request, address.host)
