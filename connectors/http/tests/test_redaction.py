@@ -20,6 +20,8 @@ URL = "https://api.example.com/rows"
         ({"bearer_token": "s3cret"}, "token s3cret"),
         ({"headers": {"Authorization": "Key s3cret"}}, "key s3cret is unknown"),
         ({"headers": {"X-Tenant": "s3cret"}}, "no tenant s3cret"),
+        ({"url": "https://host/x?sig=s3cret-{id}-{at}s3cret&at={at}"}, "sig s3cret-7-8s3cret is stale"),
+        ({"url": "https://host/{id}?sig={{s3cret}}"}, "sig %7Bs3cret%7D is stale, {s3cret}"),
     ],
 )
 def test_no_form_of_a_secret_is_shown(options: dict[str, Any], echo: str) -> None:
@@ -36,11 +38,40 @@ def test_what_is_learned_later_is_hidden_from_then_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "echo", ['a"b c/d', r"a\"b c/d", "a%22b%20c%2Fd", "a%22b+c%2Fd"], ids=["as it is", "JSON", "URL", "form"]
+    "echo",
+    [
+        'a"b c/d<é',
+        r"a\"b c/d<\u00e9",
+        r"a\"b c/d<é",
+        r"a\"b c\/d<\u00e9",
+        r"a\"b c/d\u003cé",
+        "a%22b%20c%2Fd%3C%C3%A9",
+        "a%22b%20c%2fd%3c%c3%a9",
+        "a%22b+c%2Fd%3C%C3%A9",
+        "a&quot;b c/d&lt;é",
+        'a"b c/d<\ufffd',
+    ],
+    ids=["as it is", "JSON", "JSON in UTF-8", "PHP", "Go", "URL", "URL in lower case", "form", "HTML", "Latin-1"],
 )
-def test_a_secret_is_hidden_as_json_urls_and_forms_write_it(echo: str) -> None:
-    redaction = Redaction(HttpOptions(url=URL, hmac_secret='a"b c/d'))
-    assert redaction.hide(f"<{echo}>") == "<***>"
+def test_a_secret_is_hidden_in_every_form_that_servers_repeat_it_in(echo: str) -> None:
+    redaction = Redaction(HttpOptions(url=URL, hmac_secret='a"b c/d<é'))
+    assert redaction.hide(f"[{echo}]") == "[***]"
+    learned = Redaction(HttpOptions(url=URL))
+    learned.learn('a"b c/d<é')
+    assert learned.hide(f"[{echo}]") == "[***]"
+
+
+def test_the_separators_of_a_query_are_no_secrets() -> None:
+    redaction = Redaction(HttpOptions(url="https://host/x?at={day}-{hour}"))
+    assert redaction.hide("day - hour") == "day - hour"
+
+
+def test_what_hundreds_of_requests_in_flight_are_signed_with_is_all_remembered() -> None:
+    redaction = Redaction(HttpOptions(url=URL))
+    for number in range(256):
+        redaction.learn_header(f'Digest nonce="{number:05}", response="s3cret/of {number:05}"')
+        redaction.learn_header(f"date {number:05}")
+    assert redaction.hide('got nonce="00000", response="s3cret/of 00000"') == "got ***"
 
 
 def test_the_oldest_of_very_many_that_are_learned_are_forgotten_and_options_never() -> None:

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from asyncsink.options.fields import option_fields
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.templates.template import Template
 
-_WORD_CHARACTERS = 4  # a shorter secret is hidden where it stands alone: hiding every "1" would leave no message
-_MOST_LEARNED = 256  # tokens expire, and a query may run for years
+_WORD_CHARACTERS: Final = 4  # a shorter secret is hidden where it stands alone: hiding all "1" would leave no message
+_MOST_LEARNED: Final = 2048  # a query may run for years, and a scheme may sign each request that is in flight anew
+_COLUMN: Final = "\0"  # stands for the value of a column
+_IN_HTML: Final = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "&<>"})
 
 
 class Redaction:
     """Hides secrets in texts: those among the options, and those that a client has learned last."""
 
     def __init__(self, options: HttpOptions) -> None:
-        self._given = frozenset(form for secret in _of_options(options) for form in _forms(secret))
+        self._given = frozenset(_of_options(options))
         self._learned: dict[str, None] = {}
 
     def learn(self, *secrets: str) -> None:
-        """Hide these too from now on, in each form in which a server may repeat them; blanks are no secret."""
+        """Hide these too from now on; blanks are no secret."""
         for secret in secrets:
-            for form in _forms(secret):
+            if secret.strip():
                 # Anew at the end, where it is forgotten last.
-                self._learned.pop(form, None)
-                self._learned[form] = None
+                self._learned.pop(secret, None)
+                self._learned[secret] = None
         while len(self._learned) > _MOST_LEARNED:
             del self._learned[next(iter(self._learned))]
 
@@ -36,9 +42,10 @@ class Redaction:
         self.learn(value, value.partition(" ")[2])
 
     def hide(self, text: str, most: int = 200) -> str:
-        """The first `most` characters of a text in one line, without secrets."""
+        """The first `most` characters of a text in one line, without secrets, however a server writes them."""
+        forms = {form for secret in (*self._given, *self._learned) for form in _forms(secret)}
         # The longest first: one secret may be part of another.
-        for secret in sorted({*self._given, *self._learned}, key=len, reverse=True):
+        for secret in sorted(forms, key=len, reverse=True):
             if len(secret) >= _WORD_CHARACTERS:
                 text = text.replace(secret, "***")
             else:
@@ -47,10 +54,25 @@ class Redaction:
         return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """A secret as it is, and as forms, queries and JSON write it."""
-    if secret.strip():
-        yield from {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
+@lru_cache(maxsize=_MOST_LEARNED)
+def _forms(secret: str) -> frozenset[str]:
+    """A secret as it is, and as queries, forms, JSON and HTML write it; empty for blanks."""
+    if not secret.strip():
+        return frozenset()
+    quoted = (quote(secret, safe=""), quote_plus(secret))
+    in_json = (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    return frozenset(
+        {
+            secret,
+            *quoted,
+            *(re.sub("%..", lambda found: found[0].lower(), each) for each in quoted),
+            *in_json,
+            *(each.replace("/", r"\/") for each in in_json),  # as PHP has it
+            *(each.translate(_IN_HTML) for each in in_json),  # as Go has it
+            html.escape(secret),
+            secret.encode("latin-1", "replace").decode(errors="replace"),  # as a header holds it, read as UTF-8
+        }
+    )
 
 
 def _of_options(options: HttpOptions) -> Iterator[str]:
@@ -63,12 +85,21 @@ def _of_options(options: HttpOptions) -> Iterator[str]:
                 yield from (header, header.partition(" ")[2])
         else:
             yield value
-    for url in (options.url, options.oauth2_token_url or ""):
-        yield from _of_query(urlsplit(url).query)
+    yield from _of_query(urlsplit(options.oauth2_token_url or "").query)
     yield from options.fixed_headers.values()
     for template in options.header_templates.values():
-        # What stands beside a column is as secret as a whole header; a separator or a bracket is none.
-        yield from (part for part in template.parts if isinstance(part, str) and len(part) >= _WORD_CHARACTERS)
+        yield from _around_columns(_literal(template))
+    for text in _of_query(urlsplit(_literal(options.url_template)).query):
+        yield from _around_columns(text)
+
+
+def _literal(template: Template) -> str:
+    return "".join(part if isinstance(part, str) else _COLUMN for part in template.parts)
+
+
+def _around_columns(text: str) -> Iterator[str]:
+    """What stands beside columns is as secret as a whole text; a separator or a bracket is none."""
+    yield from (part for part in text.split(_COLUMN) if part == text or len(part) >= _WORD_CHARACTERS)
 
 
 def _of_query(query: str) -> Iterator[str]:
