@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from asyncsink import Column, ConfigurationError, Schema
+from asyncsink import Column, ConfigurationError, Schema, SchemaError
 from asyncsink_http import HttpOptions
 from asyncsink_http.bodies.payloads import RowPayloads, payloads_of
 from asyncsink_http.bodies.row_template import row_template
@@ -94,6 +94,15 @@ def test_a_document_without_its_id_is_refused_as_each_sending_would_make_another
             convert()
 
 
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "date", "boolean", "binary", "array<int>"])
+def test_a_time_of_splunk_is_a_number(kind: str) -> None:
+    with pytest.raises(SchemaError, match=f"column 'At' is of type {kind}, and option 'preset.time' has a place for"):
+        payloads("splunk-hec", schema_of(At=kind, text="string"), preset__time="{at}")
+    for number in ("double", "bigint", "decimal(16,6)", "string"):
+        found = payloads("splunk-hec", schema_of(At=number), preset__time="{at}")
+        assert found.of({"At": 2}).endswith(b',"time":2}')
+
+
 def test_what_the_user_sets_counts_before_the_preset() -> None:
     options = read("elasticsearch", contentType="application/json", itemResults="company.bulk:read").resolved()
     assert (options.content_type, options.item_results) == ("application/json", "company.bulk:read")
@@ -120,6 +129,17 @@ def test_names_compare_without_case(spelling: str) -> None:
         ),
         ("elasticsearch", {"preset__id": "id"}, "write the name of its column in braces, as in {id}"),
         ("splunk-hec", {"preset__time": "now"}, "option 'preset.time' = 'now' differs from row to row"),
+        (
+            "elasticsearch",
+            {"preset__index": "flights-{city}"},
+            "option 'preset.index' = 'flights-{city}' has a column within a text, and is either of them; make a column",
+        ),
+        ("splunk-hec", {"preset__host": "{city}.example.com"}, "and write its name in braces, as in {host}"),
+        (
+            "splunk-hec",
+            {"preset__host": "web", "template__row": '{{"event":{row}}}'},
+            "option 'preset.host' would do nothing beside 'template.row'",
+        ),
         ("splunk-hec", {"body": "ndjson"}, "option 'body' = 'ndjson' contradicts preset=splunk-hec; leave one"),
         (
             "elasticsearch",

@@ -12,6 +12,7 @@ from asyncsink.errors import SchemaError
 from asyncsink.payloads import Payloads
 from asyncsink_http.bodies.row_template import TemplatePayloads, row_template
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.templates.checks import check_seconds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +55,8 @@ def payloads_of(
     if options.body == "template":
         template = row_template(options.template_row, options.key_columns)
         is_json = options.preset is not None
+        if schema is not None:
+            check_seconds(schema, options.time_columns, "preset.time")
         return TemplatePayloads(template, options.template_separator, schema, names, other_columns, is_json=is_json)
     return Payloads(schema, names, other_columns=other_columns)
 

@@ -31,7 +31,7 @@ class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, Pr
 
     def __post_init__(self) -> None:
         self.check_request()
-        self.check_preset(self.url, self.shown_url, self.body)
+        self.check_preset(self.url, self.shown_url, self.body, self.template_row)
         self.check_deletes(self.body)
         self.check_body()
         self.check_answers()

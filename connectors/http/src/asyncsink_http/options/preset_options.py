@@ -27,7 +27,7 @@ class PresetOptions(ConnectorOptions):
         "(index, create, update or delete), id, index, routing; splunk-hec: host, index, source, sourcetype, time.",
     )
 
-    def check_preset(self, url: str, shown_url: str, body: str | None) -> None:
+    def check_preset(self, url: str, shown_url: str, body: str | None, template_row: str | None) -> None:
         """:raises ConfigurationError: an option of a preset breaks its rule, or something contradicts the preset"""
         if self.preset is None:
             if self.preset_values:
@@ -36,7 +36,12 @@ class PresetOptions(ConnectorOptions):
                     f"{' or '.join(PRESETS)}"
                 )
             return
-        self.of_preset()
+        made = self.of_preset()
+        if self.preset_values and template_row not in (None, made["template_row"]):
+            raise ConfigurationError(
+                f"option 'preset.{next(iter(self.preset_values))}' would do nothing beside 'template.row', which says "
+                "all of a row; write it into 'template.row', or leave one of them out"
+            )
         PRESETS[self.preset].check_url(self.preset, url, shown_url)
         if body not in (None, "template"):
             raise ConfigurationError(
@@ -46,7 +51,15 @@ class PresetOptions(ConnectorOptions):
     @property
     def key_columns(self) -> list[str]:
         """The columns that identify what a row becomes: for a null the API makes another key each time it is sent."""
-        return [text.strip("{}") for name, text in self.preset_values.items() if folded(name) == "id"]
+        return self._columns_of("id")
+
+    @property
+    def time_columns(self) -> list[str]:
+        """The columns that say when something was, in seconds since 1970."""
+        return self._columns_of("time")
+
+    def _columns_of(self, own: str) -> list[str]:
+        return [text.strip("{}") for name, text in self.preset_values.items() if folded(name) == own]
 
     def of_preset(self) -> Mapping[str, Any]:
         """What the preset says of other options, by their fields; nothing without one.

@@ -31,7 +31,7 @@ def _values(own: Mapping[str, str]) -> Mapping[str, Any]:
         )
     fields = {f"_{name}": column_of(name, own[name]) for name in ("id",) if name in own}
     fields |= {"routing": column_of("routing", own["routing"])} if "routing" in own else {}
-    fields |= {"_index": json_of(own["index"])} if "index" in own else {}
+    fields |= {"_index": json_of("index", own["index"])} if "index" in own else {}
     named = ",".join(f'"{name}":{value}' for name, value in fields.items())
     return {
         "body": "template",

@@ -51,10 +51,18 @@ class Preset:
             )
 
 
-def json_of(text: str) -> str:
-    """The part of a row's template that gives a JSON value: of a column for ``{column}``, else of the text itself."""
+def json_of(name: str, text: str) -> str:
+    """The part of a row's template that gives a JSON value: of a column for ``{column}``, else of the text itself.
+
+    :raises ConfigurationError: the text has a place for a column in it, which would be sent as it stands
+    """
     if _PLACEHOLDER.fullmatch(text):
         return text
+    if _PLACEHOLDER.search(text):
+        raise ConfigurationError(
+            f"option 'preset.{name}' = {text!r} has a column within a text, and is either of them; make a column of the "
+            f"whole, as by concat, and write its name in braces, as in {{{name}}}"
+        )
     return json.dumps(text, ensure_ascii=False).replace("{", "{{").replace("}", "}}")
 
 

@@ -12,7 +12,7 @@ def _values(own: Mapping[str, str]) -> Mapping[str, Any]:
     fields = {"event": "{row}"}
     if "time" in own:
         fields["time"] = column_of("time", own["time"])
-    fields |= {name: json_of(own[name]) for name in ("host", "index", "source", "sourcetype") if name in own}
+    fields |= {name: json_of(name, own[name]) for name in ("host", "index", "source", "sourcetype") if name in own}
     named = ",".join(f'"{name}":{value}' for name, value in fields.items())
     return {
         "body": "template",

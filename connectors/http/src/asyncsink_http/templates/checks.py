@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from asyncsink.context import Column, Schema
@@ -17,6 +18,8 @@ _TEXT_TYPES = frozenset(
     | {"date", "timestamp", "timestamp_ltz", "timestamp_ntz"}
 )
 _TEXT_PREFIXES = ("char(", "varchar(", "decimal(")
+
+_NO_SECONDS = frozenset({"boolean", "binary", "date", "timestamp", "timestamp_ltz", "timestamp_ntz"})
 
 
 def has_text(kind: str) -> bool:
@@ -46,3 +49,14 @@ def column_for(part: Placeholder, schema: Schema, option: str, *, is_secret: boo
     if not part.encoder.only_text:
         check_json_types(Schema((Column(found.name, found.type),)))
     return found.name
+
+
+def check_seconds(schema: Schema, names: Sequence[str], option: str) -> None:
+    """:raises SchemaError: a column cannot be a number of seconds, nor a text of one"""
+    for name in names:
+        found = schema.find(name)
+        if found is not None and (found.type in _NO_SECONDS or "<" in found.type):
+            raise SchemaError(
+                f"column {found.name!r} is of type {found.type}, and option {option!r} has a place for seconds since "
+                "1970; make a number of it, of a timestamp by unix_micros(timestamp) / 1e6"
+            )
