@@ -60,8 +60,8 @@ def json_of(name: str, text: str) -> str:
         return text
     if _PLACEHOLDER.search(text):
         raise ConfigurationError(
-            f"option 'preset.{name}' = {text!r} has a column within a text, and is either of them; make a column of the "
-            f"whole, as by concat, and write its name in braces, as in {{{name}}}"
+            f"option 'preset.{name}' = {text!r} has a column within a text, and is either of them; make a column of "
+            f"the whole, as by concat, and write its name in braces, as in {{{name}}}"
         )
     return json.dumps(text, ensure_ascii=False).replace("{", "{{").replace("}", "}}")
 
