@@ -40,8 +40,9 @@ def scheme_of(url: str) -> str:
     return found[1] if found else ""
 
 
-DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?=[/;]|$)", re.IGNORECASE)
-"""A segment of a path that leads up or nowhere, also as servers read it that decode it first, or cut parameters off."""
+DOT_SEGMENT: Final = re.compile(r"(?:/|%2f|%5c)(?:\.|%2e){1,2}(?=[/;]|%2f|%5c|%3b|$)", re.IGNORECASE)
+"""A segment of a path that leads up or nowhere, also as servers read it that decode it first, slashes and backslashes
+included, or cut parameters off."""
 
 
 def origin_of(url: str) -> str:
