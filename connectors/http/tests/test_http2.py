@@ -15,7 +15,7 @@ from asyncsink import RequestError
 from asyncsink_http import HttpAnswer, HttpOptions, HttpRequest
 from asyncsink_http.client.httpcore_transport import HttpcoreTransport
 from asyncsink_http.redaction import Redaction
-from asyncsink_testing import Reaction
+from asyncsink_testing import FaultyHttpServer, Reaction
 from asyncsink_testing.conformance.watching import until
 
 from .real_server import RealServer
@@ -129,3 +129,13 @@ async def test_a_server_of_http_1_alone_is_told_so_before_any_row_is_sent(tmp_pa
     assert raised.value.code == "HTTP_VERSION"
     assert "HTTP/2 is not spoken by host '127.0.0.1'" in str(raised.value)
     assert seen == []
+
+
+async def test_at_an_address_without_tls_a_lost_connection_tells_of_servers_of_http_1() -> None:
+    async with FaultyHttpServer() as server:
+        options = HttpOptions(url=server.url, http_version="2").resolved()
+        async with HttpcoreTransport(options, Redaction(options)) as transport:
+            with pytest.raises(RequestError, match="one that does not ends connections so") as raised:
+                await transport.send(HttpRequest("POST", server.url, (), b"[1]", "test/-/0/0-1", 1, 1))
+    assert raised.value.code == "CONNECTION_LOST"
+    assert server.stored == []

@@ -46,6 +46,12 @@ _ERRORS: Final = tuple(kind for kind, _ in _CODES)
 # Whose texts quote the server, or the proxy.
 _TELLING: Final = (httpcore.ProtocolError, httpcore.ProxyError)
 
+# Nothing tells the two apart: such a server may answer in HTTP/1.1, or in none, or close the connection without a word.
+_UNASKED: Final = (
+    "With httpVersion=2 no server at an http:// address is asked whether it speaks HTTP/2, and one that does not ends "
+    "connections so."
+)
+
 
 class HttpcoreTransport:
     """Sends requests in HTTP/1.1, each over a connection of its own, or in HTTP/2, where 16 share one.
@@ -127,7 +133,10 @@ class HttpcoreTransport:
         code = next(code for kind, code in _CODES if isinstance(error, kind))
         if isinstance(error, httpcore.ProxyError) and str(error).startswith("407"):
             code = PROXY
-        return request_error(error, code, url, self._redaction)
+        failure = request_error(error, code, url, self._redaction)
+        if self._is_http2 and code == CONNECTION_LOST and url.startswith("http:"):
+            return RequestError(code, f"{failure.message} {_UNASKED}")
+        return failure
 
 
 def _headers(request: HttpRequest, host: bytes) -> list[tuple[bytes, bytes]]:
