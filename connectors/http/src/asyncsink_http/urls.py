@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -39,6 +40,25 @@ def scheme_of(url: str) -> str:
     found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
     return found[1] if found else ""
 
+
+def is_host(host: str) -> bool:
+    """Whether a host of that name can be looked for at all: it is an IP address, or labels that DNS can carry."""
+    if not host.isascii():
+        import httpx  # which knows what DNS has for such a name
+
+        try:
+            host = httpx.URL(f"https://{host}").raw_host.decode()
+        except httpx.InvalidURL:
+            return False
+    if ":" in host or re.fullmatch(r"\d+(?:\.\d+){3}", host):
+        try:
+            return bool(ip_address(host))
+        except ValueError:
+            return False
+    return len(host) < 255 and all(map(_LABEL.fullmatch, host.removesuffix(".").split(".")))
+
+
+_LABEL: Final = re.compile(r"[A-Za-z0-9_-]{1,63}")
 
 DOT_SEGMENT: Final = re.compile(r"(?:/|%2f|%5c)(?:\.|%2e){1,2}(?=[/;]|%2f|%5c|%3b|$)", re.IGNORECASE)
 """A segment of a path that leads up or nowhere, also as servers read it that decode it first, slashes and backslashes

@@ -19,6 +19,8 @@ from asyncsink_http import HttpOptions
         ({"proxy": "gopher://me:s3cret@host:1"}, "its scheme is none of http, https, socks5, socks5h"),
         ({"proxy": "http://me:s3cret@"}, "it names no host"),
         ({"proxy": "http://host:s3cret"}, "its host or its port cannot be read"),
+        ({"proxy": "http://me:s3cret@a b:3128"}, "its host or its port cannot be read"),
+        ({"proxy": "http://me:s3cret@host:0"}, "its host or its port cannot be read"),
     ],
 )
 def test_what_no_connection_can_be_made_of_is_refused(options: dict[str, str], message: str) -> None:

@@ -24,6 +24,7 @@ def read(**options: str) -> HttpOptions:
         ("insert-method", "PUT", "method"),
         ("verb", "PATCH", "method"),
         ("http_method", "DELETE", "method"),
+        ("request.method", "PUT", "method"),
     ],
 )
 def test_names_that_others_have_for_an_option_are_aliases(alias: str, value: str, field: str) -> None:
@@ -88,6 +89,14 @@ def test_rows_that_may_be_deletes_go_one_by_one_unless_a_body_is_named(options: 
         ({"urlAllow": "https://a:69999"}, "which is no address with scheme, host and perhaps a path"),
         ({"urlAllow": "ftp://a/"}, "which is no address"),
         ({"urlAllow": "https://a/{id}"}, "which is no address"),
+        ({"url": "https://a\\b/x"}, "option 'url', of scheme 'https', is no URL: its host or its port cannot be read"),
+        ({"url": "https://<a>/x"}, "its host or its port cannot be read"),
+        ({"url": "https://a%41/x"}, "its host or its port cannot be read"),
+        ({"url": "https://a..b/x"}, "its host or its port cannot be read"),
+        ({"url": f"https://{'a' * 64}.b/x"}, "its host or its port cannot be read"),
+        ({"url": "https://1.2.3.256/x"}, "its host or its port cannot be read"),
+        ({"url": "https://ü\u200b.de/x"}, "its host or its port cannot be read"),
+        ({"url": "https://a:0/x"}, "its host or its port cannot be read"),
     ],
 )
 def test_what_breaks_a_rule_is_refused_in_words(options: dict[str, str], sentence: str) -> None:
@@ -95,6 +104,13 @@ def test_what_breaks_a_rule_is_refused_in_words(options: dict[str, str], sentenc
         read(**options)
     assert sentence in str(raised.value)
     assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "host", ["a", "a_b.example.com.", "API.example.com:8443", "127.0.0.1", "[::1]:80", "ü.de", "xn--tda.de", "1"]
+)
+def test_a_host_may_be_any_name_or_address(host: str) -> None:
+    assert read(url=f"https://{host}/x").url == f"https://{host}/x"
 
 
 @pytest.mark.parametrize(

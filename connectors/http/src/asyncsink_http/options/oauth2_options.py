@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import Alias, ConnectorOptions, option
 from asyncsink_http.options.given_options import given_options
+from asyncsink_http.urls import is_host
 
 _NEEDED: Final = ("oauth2_token_url", "oauth2_client_id", "oauth2_client_secret")
 
@@ -21,19 +22,26 @@ class OAuth2Options(ConnectorOptions):
         None,
         name="oauth2.tokenUrl",
         doc="Token endpoint of an OAuth 2 server, which gives tokens for client id and secret.",
-        aliases=["http.security.oidc.token.endpoint.url"],
+        aliases=["http.security.oidc.token.endpoint.url", "oauth2.token.url"],
     )
     oauth2_client_id: str | None = option(
-        None, name="oauth2.clientId", doc="Client id for the token endpoint.", aliases=["oauth2.client_key"]
+        None,
+        name="oauth2.clientId",
+        doc="Client id for the token endpoint.",
+        aliases=["oauth2.client_key", "oauth2.client.id"],
     )
     oauth2_client_secret: str | None = option(
-        None, name="oauth2.clientSecret", doc="Secret of the client for the token endpoint.", secret=True
+        None,
+        name="oauth2.clientSecret",
+        doc="Secret of the client for the token endpoint.",
+        aliases=["oauth2.client.secret"],
+        secret=True,
     )
     oauth2_scope: str | None = option(
         None,
         name="oauth2.scope",
         doc="Scopes that are asked for at the token endpoint, with blanks between them.",
-        aliases=["oauth2.scopes"],
+        aliases=["oauth2.scopes", "oauth2.client.scope"],
     )
     oauth2_audience: str | None = option(
         None, name="oauth2.audience", doc="Audience that is asked for at the token endpoint, which some servers want."
@@ -64,7 +72,7 @@ class OAuth2Options(ConnectorOptions):
                     "oauth2.tokenUrl, oauth2.clientId and oauth2.clientSecret"
                 )
         parts = _split(self.oauth2_token_url or "")
-        if parts is None or parts.scheme.lower() not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        if parts is None or parts.scheme.lower() not in ("http", "https") or "@" in parts.netloc:
             # Without the text: what cannot be read may hold a password in any place.
             raise ConfigurationError(
                 "option 'oauth2.tokenUrl' must be a URL of http or https without a user's name, such as "
@@ -77,7 +85,7 @@ def _split(url: str) -> SplitResult | None:
         return None
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises ValueError where it is no port
-    except ValueError:
+        is_read = parts.port != 0 and is_host(parts.hostname or "")
+    except ValueError:  # a port beyond 65535, or half of an IPv6 address
         return None
-    return parts
+    return parts if is_read else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from asyncsink_http.urls import is_host
+
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
@@ -44,6 +46,8 @@ def parsed_proxy(text: str) -> Proxy:
         raise ValueError(f"its scheme is none of {', '.join(_SCHEMES)}")
     if not host:
         raise ValueError("it names no host")
+    if port == 0 or not is_host(host):
+        raise ValueError("its host or its port cannot be read")
     credentials = None
     if parts.username is not None:
         credentials = unquote(parts.username), unquote(parts.password or "")

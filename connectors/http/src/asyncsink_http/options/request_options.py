@@ -14,7 +14,7 @@ from asyncsink_http.options.header_rules import check_header_name, check_header_
 from asyncsink_http.templates.encoders import TEXT
 from asyncsink_http.templates.template import Template
 from asyncsink_http.templates.url_template import url_template
-from asyncsink_http.urls import AllowedUrls, allowed_urls, scheme_of, shown_unread_url, shown_url
+from asyncsink_http.urls import AllowedUrls, allowed_urls, is_host, scheme_of, shown_unread_url, shown_url
 
 METHODS: Final = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -36,7 +36,7 @@ class RequestOptions(ConnectorOptions):
     method: str = option(
         "POST",
         doc="Method of requests: POST, PUT, PATCH or DELETE, or {column} for a column that holds one of them.",
-        aliases=["insert-method", "verb", "http_method"],
+        aliases=["insert-method", "verb", "http_method", "request.method"],
     )
     headers: Mapping[str, str] = option(
         prefix="header.",
@@ -163,7 +163,8 @@ class RequestOptions(ConnectorOptions):
     def _split_url(self, url: str) -> SplitResult:
         try:
             parts = urlsplit(url)
-            parts.port  # noqa: B018 - raises ValueError where it is no port
+            if parts.port == 0 or (parts.hostname and not is_host(parts.hostname)):
+                raise ValueError("nobody listens there")
         except ValueError:
             # Neither the text nor the error, which quotes it: what stands for a port may be a password.
             raise ConfigurationError(
