@@ -66,7 +66,13 @@ def test_names_from_elsewhere_are_aliases(alias: str, text: str, field: str, val
         ({"hmac.secret": "s", "hmac.header": "authorization", "bearerToken": "t"}, "'bearerToken' and 'hmac.header'"),
         ({"bearerTokenEnv": "eyJ-s3cret.x"}, "option 'bearerTokenEnv' names no environment variable; give the"),
         ({"authorizationScheme": "two words"}, "option 'authorizationScheme' = 'two words' must be one word"),
-        ({"auth": "company.api.Signing"}, "option 'auth' = 'company.api.Signing' must be an import path such as"),
+        ({"auth": "company.api.Signing"}, "option 'auth' = 'company.api.Signing' is no import path; write it"),
+        ({"auth": ".:."}, "option 'auth' = '.:.' is no import path; write it as 'package.module:name'"),
+        ({"authorizationScheme": "Token"}, "option 'authorizationScheme' = 'Token' stands before a token, and there"),
+        (
+            {"authorizationScheme": "Token", "username": "a", "password": "s3cret"},
+            "and there is none; give bearerToken",
+        ),
         ({"oauth2.clientId": "me"}, "option 'oauth2.tokenUrl' is missing, and 'oauth2.clientId' is given; OAuth 2"),
         ({"oauth2.scope": "a"}, "option 'oauth2.tokenUrl' is missing, and 'oauth2.scope' is given"),
         ({"oauth2.tokenUrl": "https://l/t", "oauth2.clientId": "me"}, "option 'oauth2.clientSecret' is missing"),
@@ -89,6 +95,7 @@ def test_names_from_elsewhere_are_aliases(alias: str, text: str, field: str, val
         ({"tls.keyFile": "/key.pem"}, "option 'tls.keyFile' is given without 'tls.certificateFile'"),
         ({"tls.keyPassword": "s3cret"}, "option 'tls.keyPassword' is given without 'tls.certificateFile'"),
         ({"tls.caFile": "/a.pem,/trust.JKS"}, "option 'tls.caFile' = '/trust.JKS' is a store of Java's by its name"),
+        ({"tls.caFile": " , "}, "option 'tls.caFile' = ' , ' names no file; give the path of one in PEM"),
         ({"tls.certificateFile": "/c.p12"}, "and only PEM is read; make that by keytool"),
     ],
 )

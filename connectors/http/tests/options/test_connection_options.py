@@ -15,6 +15,7 @@ from asyncsink_http import HttpOptions
         ({"transport": "aiohttp", "httpVersion": "2"}, "contradicts transport=aiohttp"),
         ({"transport": "aiohttp", "proxy": "socks5://host:1"}, "a SOCKS proxy, which transport=aiohttp cannot use"),
         ({"unixSocket": "api.sock"}, "option 'unixSocket' = 'api.sock' is no absolute path"),
+        ({"unixSocket": f"/{'é' * 54}"}, "is longer than the 107 bytes that the path of a socket may have"),
         ({"unixSocket": "/api.sock", "proxy": "http://host:1"}, "contradict each other"),
         ({"proxy": "gopher://me:s3cret@host:1"}, "its scheme is none of http, https, socks5, socks5h"),
         ({"proxy": "http://me:s3cret@"}, "it names no host"),
@@ -34,6 +35,7 @@ def test_what_no_connection_can_be_made_of_is_refused(options: dict[str, str], m
     "options",
     [
         {"unixSocket": "/api.sock", "proxy": "none"},
+        {"unixSocket": f"/{'a' * 106}"},
         {"proxy": "socks5h://me:s3cret@[::1]:1080"},
         {"transport": "aiohttp", "proxy": "https://host"},
         {"httpVersion": "2", "redirects": "same-origin"},

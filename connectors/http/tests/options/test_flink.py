@@ -23,7 +23,7 @@ def read(options: dict[str, str]) -> HttpOptions:
         ("http.sink.error.code.exclude", "404", "ignore_codes"),
         ("ignorable_codes", "404", "ignore_codes"),
         ("http.sink.retry-codes", "500,503", "retry_codes"),
-        ("retriable_codes", "500,503", "retry_codes"),
+        ("retryable_codes", "500,503", "retry_codes"),
         ("retry.on.status.codes", "500-", "retry_codes"),
         ("backoff_on", "420", "throttle_codes"),
         ("insert-method", "PUT", "method"),
@@ -69,6 +69,20 @@ def test_the_mode_of_requests_is_the_body(mode: str, body: str, prefix: str) -> 
     assert read({f"{prefix}http.sink.writer.request.mode": mode, "body": body}).body == body
 
 
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        ("test:123£", "Basic dGVzdDoxMjPCow=="),  # RFC 7617, 2.1
+        ("Basic dGVzdDoxMjPCow==", "Basic dGVzdDoxMjPCow=="),
+        ("Bearer a.b:c", "Bearer a.b:c"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "gid.connector."])
+def test_a_name_with_a_password_is_encoded_as_flink_does(value: str, sent: str, prefix: str) -> None:
+    assert read({f"{prefix}http.sink.header.Authorization": value}).headers == {"Authorization": sent}
+    assert read({"header.Authorization": value.replace("£", "")}).headers == {"Authorization": value.replace("£", "")}
+
+
 def test_an_exponential_delay_is_what_there_is() -> None:
     assert read({"http.sink.retry-strategy.type": "exponential-delay"}) == read({})
 
@@ -103,6 +117,8 @@ def test_the_form_of_a_token_request_becomes_the_options_of_oauth2() -> None:
         ({"http.security.oidc.token.request": "s3cret"}, "must be a form of grant_type"),
         ({"drop_on": "404"}, "option 'drop_on' is not supported: set rejectCodes, and onRejected=drop"),
         ({"http.sink.max-retries": "3"}, "set these"),
+        ({"http.security.keystore.path": "/etc/api.p12"}, "set tls.certificateFile and tls.keyFile"),
+        ({"http.error.log.severity": "WARN"}, "set the level of the logger asyncsink_http"),
         ({"http.sink.request-callback": "slf4j-logger"}, "set responseCallback to a function of Python"),
         (
             {"gid.connector.http.sink.error.code": "4XX"},

@@ -83,6 +83,7 @@ def test_flinks_keys_of_other_meaning_are_refused_with_a_remedy(name: str) -> No
         ({"header.X-A": " a"}, "option 'header.X-A' begins or ends with a blank, which no header can carry"),
         ({"contentType": "text/plain "}, "option 'contentType' begins or ends with a blank"),
         ({"bearerToken": "abc\t"}, "option 'bearerToken' begins or ends with a blank"),
+        ({"contentType": ""}, "option 'contentType' is empty; give a value, or leave it out"),
         ({"contentType": "a\nb"}, "option 'contentType' holds a line break"),
         ({"bearerToken": "a\nb"}, "option 'bearerToken' holds a line break"),
         ({"username": "me"}, "option 'username' is given without 'password'"),

@@ -32,7 +32,7 @@ class AnswerOptions(ConnectorOptions):
     retry_codes: str | None = option(
         None,
         doc="Statuses after which nobody knows whether the rows are stored: the same request is sent again.",
-        aliases=["http.sink.retry-codes", "retriable_codes", "retry.on.status.codes"],
+        aliases=["http.sink.retry-codes", "retryable_codes", "retry.on.status.codes"],
     )
     throttle_codes: str | None = option(
         None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
+from asyncsink_http.options.answer_options import check_import_path
 from asyncsink_http.options.header_rules import HEADER_NAME, check_header_value
 
 # A name that a shell can set; what is none may be the token itself, which then must not be quoted.
@@ -52,10 +53,8 @@ class AuthorizationOptions(ConnectorOptions):
             raise ConfigurationError(
                 f"option 'authorizationScheme' = {self.authorization_scheme!r} must be one word, such as Bearer"
             )
-        if self.auth is not None and not re.fullmatch(r"[\w.]+:[\w.]+", self.auth):
-            raise ConfigurationError(
-                f"option 'auth' = {self.auth!r} must be an import path such as company.api:Signing"
-            )
+        if self.auth is not None:
+            check_import_path("auth", self.auth)
         self._check_basic()
 
     def _check_basic(self) -> None:

@@ -70,6 +70,8 @@ class BodyOptions(ConnectorOptions):
         """:raises ConfigurationError: an option of the body breaks its rule"""
         if self.content_type is not None:
             check_header_value("contentType", self.content_type)
+            if not self.content_type:
+                raise ConfigurationError("option 'contentType' is empty; give a value, or leave it out")
         self._check_template()
         self._check_compression()
 

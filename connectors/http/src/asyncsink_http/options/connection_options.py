@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
 from asyncsink_http.options.proxy_url import parsed_proxy
+
+_SOCKET_PATH_BYTES: Final = 107  # Linux has room for 108, of which a zero is the last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,11 @@ class ConnectionOptions(ConnectorOptions):
         if not path.startswith("/"):
             raise ConfigurationError(
                 f"option 'unixSocket' = {path!r} is no absolute path; give for example /var/run/api.sock"
+            )
+        if len(path.encode()) > _SOCKET_PATH_BYTES:
+            raise ConfigurationError(
+                f"option 'unixSocket' = {path!r} is longer than the {_SOCKET_PATH_BYTES} bytes that the path of a "
+                "socket may have; give a shorter one, such as that of a link to it"
             )
         if self.proxy not in (None, "none"):
             raise ConfigurationError(

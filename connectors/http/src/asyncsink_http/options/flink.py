@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import parse_qsl
@@ -12,6 +14,7 @@ from asyncsink.options.names import folded
 
 _RETRIES: Final = "failures are retried until retry.timeout, and single rows retry.maxAttempts times; set these"
 _BACKOFF: Final = "waits double from retry.initialBackoff to retry.maxBackoff; set these"
+_KEY_STORE: Final = "only PEM is read; take certificate and key out of it, and set tls.certificateFile and tls.keyFile"
 
 REFUSED: Final[Mapping[str, str]] = {
     "http.sink.writer.thread-pool.size": "requests need no threads; set maxInFlightRequests",
@@ -21,6 +24,10 @@ REFUSED: Final[Mapping[str, str]] = {
     "http.sink.retry-strategy.fixed-delay.delay": _BACKOFF,
     "http.sink.request-callback": "it names a class of Java; set responseCallback to a function of Python",
     "http.security.cert.server.allowSelfSigned": "set tls.caFile to the file of that certificate",
+    "http.security.keystore.path": _KEY_STORE,
+    "http.security.keystore.password": _KEY_STORE,
+    "http.security.keystore.type": _KEY_STORE,
+    "http.error.log.severity": "set the level of the logger asyncsink_http",
     "http.logging.level": "set the level of the logger asyncsink_http; no body is ever logged",
     "drop_on": "set rejectCodes, and onRejected=drop",
 }
@@ -74,6 +81,13 @@ def _strategy(name: str, value: str) -> Mapping[str, str]:
     return {}
 
 
+def _authorization(name: str, value: str) -> Mapping[str, str]:
+    """Flink encodes a value without a scheme, which is a name and a password; sent as it is, anybody could read it."""
+    if not _SCHEME.match(value):
+        value = f"Basic {b64encode(value.encode()).decode()}"
+    return {"header.Authorization": value}
+
+
 def _token_request(name: str, value: str) -> Mapping[str, str]:
     """The form that asks for a token: it holds a secret, so no error quotes it."""
     fields = dict(parse_qsl(value.strip(), keep_blank_values=True))
@@ -86,6 +100,7 @@ def _token_request(name: str, value: str) -> Mapping[str, str]:
     return {_TOKEN_FIELDS[field]: text for field, text in fields.items()} | {"oauth2.authStyle": "post"}
 
 
+_SCHEME: Final = re.compile(r"[A-Za-z][\w.+-]*\s")
 _TOKEN_FIELDS: Final = {
     "client_id": "oauth2.clientId",
     "client_secret": "oauth2.clientSecret",
@@ -96,6 +111,7 @@ _folded_identifier: Final = folded(_IDENTIFIER)
 _TRANSLATIONS: Final[Mapping[str, Callable[[str, str], Mapping[str, str]]]] = {
     "http.sink.writer.request.mode": _mode,
     "http.sink.retrystrategy.type": _strategy,
+    "http.sink.header.authorization": _authorization,
     "http.security.oidc.token.request": _token_request,
 }
 """By the names as they compare."""

@@ -35,7 +35,7 @@ class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, Pr
         self.check_deletes(self.body)
         self.check_body()
         self.check_answers()
-        self.check_auth(self.headers)
+        self.check_auth(self.headers, has_preset=self.preset is not None)
         self.check_connection()
 
     def resolved(self) -> Self:

@@ -39,6 +39,12 @@ class TlsOptions(ConnectorOptions):
 
     def check_tls(self) -> None:
         """:raises ConfigurationError: an option of TLS breaks its rule, or others are missing"""
+        if self.tls_ca_file is not None and not self.tls_ca_files:
+            # Nothing would be left of the wish to trust few: whom browsers trust would be trusted.
+            raise ConfigurationError(
+                f"option 'tls.caFile' = {self.tls_ca_file!r} names no file; give the path of one in PEM, or leave it "
+                "out"
+            )
         for name, path in (
             *(("tls.caFile", each) for each in self.tls_ca_files),
             ("tls.certificateFile", self.tls_certificate_file),
