@@ -52,7 +52,7 @@ BESIDE: dict[str, dict[str, str]] = {
     "transactionalIdPrefix": {"deliveryGuarantee": "exactly-once"},
     "username": {"password": "secret"},
     "password": {"username": "anne"},
-    **{f"oauth2.{key}": OAUTH2 for key in ("tokenUrl", "clientId", "scope", "refreshBefore")},
+    **{f"oauth2.{key}": OAUTH2 for key in ("tokenUrl", "clientId", "clientSecret", "scope", "refreshBefore")},
     "tls.keyFile": {"tls.certificateFile": "/keys/client.pem"},
     **{key: {"packing": "rows"} for key in ("packedRecordSize", "packedRecordRows")},
 }
