@@ -12,7 +12,11 @@ class Backend(httpcore.AsyncNetworkBackend):
 
     A connection of httpcore that is cancelled while it agrees on TLS, or on its way through a proxy, forgets the socket
     that is open by then.
+
+    :ivar connection: what runs over it
     """
+
+    connection: httpcore.AsyncConnectionInterface
 
     def __init__(self) -> None:
         self._inner = httpcore.AnyIOBackend()

@@ -61,7 +61,8 @@ class Connecting:
             network_backend=backend,
         )
         # Of httpcore's pool only how it connects: slots do the rest.
-        return Opening(pool.create_connection(address.url.origin), backend)
+        connection = backend.connection = pool.create_connection(address.url.origin)
+        return Opening(connection, backend)
 
     def _backend(self, context: ssl.SSLContext) -> Backend:
         if not self._is_http2:

@@ -11,6 +11,7 @@ import httpcore
 
 from asyncsink_http.client.backend import Backend
 from asyncsink_http.client.failures import HttpVersionError
+from asyncsink_http.client.http2_connection import improve
 
 _CLOSE_TIMEOUT_S = 2.0
 
@@ -23,7 +24,11 @@ class Http2Backend(Backend):
 
     def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__()
-        self._context = context
+        self.context = context
+
+    def improve(self) -> None:
+        """Make the connection the better one; it can be told only once it sends, and must be before it reads."""
+        improve(self.connection)
 
     async def connect_tcp(
         self,
@@ -34,7 +39,7 @@ class Http2Backend(Backend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
-        return _SharedStream(stream, self._context)
+        return _SharedStream(stream, self)
 
     async def connect_unix_socket(
         self,
@@ -42,20 +47,21 @@ class Http2Backend(Backend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        return _SharedStream(await super().connect_unix_socket(path, timeout, socket_options), self._context)
+        return _SharedStream(await super().connect_unix_socket(path, timeout, socket_options), self)
 
 
 class _SharedStream(httpcore.AsyncNetworkStream):
     """Bytes of many requests: what breaks in the middle of a frame breaks for all of them, at once."""
 
-    def __init__(self, inner: httpcore.AsyncNetworkStream, context: ssl.SSLContext) -> None:
+    def __init__(self, inner: httpcore.AsyncNetworkStream, backend: Http2Backend) -> None:
         self._inner = inner
-        self._context = context
+        self._backend = backend
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return await self._inner.read(max_bytes, timeout)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._backend.improve()
         try:
             await self._inner.write(buffer, timeout)
         except BaseException:
@@ -71,8 +77,8 @@ class _SharedStream(httpcore.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        if ssl_context is not self._context:
-            return _SharedStream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._context)
+        if ssl_context is not self._backend.context:
+            return _SharedStream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._backend)
         # Both, though only the first will do: many servers end a handshake that offers nothing they speak, and what
         # they end it with does not say why.
         ssl_context.set_alpn_protocols(["h2", "http/1.1"])
@@ -81,7 +87,7 @@ class _SharedStream(httpcore.AsyncNetworkStream):
         if chosen != "h2":
             await stream.aclose()
             raise httpcore.ConnectError(f"it chose {chosen or 'no protocol'}") from HttpVersionError()
-        return _SharedStream(stream, self._context)
+        return _SharedStream(stream, self._backend)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
