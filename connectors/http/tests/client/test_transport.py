@@ -107,6 +107,12 @@ async def test_a_connection_is_kept_while_there_is_nothing_to_send(monkeypatch: 
         assert server.connections == 1
 
 
+async def test_of_an_address_only_what_is_not_ascii_is_escaped() -> None:
+    async with FaultyHttpServer() as server, sending(f"{server.url}/é%2f%41?ü=%7E") as sender:
+        assert (await sender.send(b"[1]")).status == 200
+        assert [request.path for request in server.received] == ["/%C3%A9%2f%41?%C3%BC=%7E"]
+
+
 async def test_there_are_as_many_connections_as_requests_in_flight() -> None:
     async with connected(*[Reaction.hang(stored=True)] * 8) as (server, sender):
         async with anyio.create_task_group() as group:

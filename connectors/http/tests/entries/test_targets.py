@@ -293,6 +293,23 @@ def test_no_row_sets_a_header_that_is_not_its_own(headers: dict[str, str | None]
     assert "s3cret" not in said
 
 
+@pytest.mark.parametrize("headers", [{"X-A": "{a}"}, {}], ids=["template", "column"])
+def test_no_row_sets_a_header_that_aiohttp_cannot_send(headers: dict[str, str]) -> None:
+    schema = schema_of(body="string", a="string", headers="map<string,string>")
+    row = {"body": "1", "a": "é" if headers else "", "headers": None if headers else {"X-A": "é"}}
+    said = refused(row, schema, headers=headers, transport="aiohttp", body_exclude="a")
+    assert "the row's header 'X-A' holds a character beyond ASCII, which transport=aiohttp cannot send" in said
+    target = of_row(row, schema, headers=headers, body_exclude="a").target
+    assert target is not None
+    assert target.headers == (("X-A", "é"),)
+
+
+def test_a_target_shows_neither_its_query_nor_its_headers() -> None:
+    assert (
+        repr(Target("PUT", "https://h/a?sig=s3cret", (("X-A", "s3cret"),))) == "<Target PUT https://h/a?*** with X-A>"
+    )
+
+
 def test_a_map_of_headers_may_be_null_or_empty_and_goes_before_a_template() -> None:
     schema = schema_of(body="string", headers="map<string,string>", id="string")
     rows = [{"body": "1", "headers": each, "id": "7"} for each in (None, {}, {"x-id": "own", "X-B": "2"})]

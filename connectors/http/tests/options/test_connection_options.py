@@ -13,6 +13,14 @@ from asyncsink_http import HttpOptions
     [
         ({"connectTimeout": "0s"}, "option 'connectTimeout' = 0.0 must be larger than 0"),
         ({"transport": "aiohttp", "httpVersion": "2"}, "contradicts transport=aiohttp"),
+        ({"transport": "aiohttp", "header.X-A": "s3cretü"}, "option 'header.X-A' holds a character beyond ASCII"),
+        ({"transport": "aiohttp", "header.X-A": "s3cretü{a}"}, "which transport=aiohttp cannot send in a header"),
+        ({"transport": "aiohttp", "bearerToken": "s3cretü"}, "option 'bearerToken' holds a character beyond ASCII"),
+        ({"transport": "aiohttp", "contentType": "text/ü"}, "option 'contentType' holds a character beyond ASCII"),
+        (
+            {"transport": "aiohttp", "hmac.secret": "ü", "hmac.prefix": "ü="},
+            "option 'hmac.prefix' holds a character beyond ASCII",
+        ),
         ({"transport": "aiohttp", "proxy": "socks5://host:1"}, "a SOCKS proxy, which transport=aiohttp cannot use"),
         ({"unixSocket": "api.sock"}, "option 'unixSocket' = 'api.sock' is no absolute path"),
         ({"unixSocket": f"/{'é' * 54}"}, "is longer than the 107 bytes that the path of a socket may have"),
@@ -38,6 +46,7 @@ def test_what_no_connection_can_be_made_of_is_refused(options: dict[str, str], m
         {"unixSocket": f"/{'a' * 106}"},
         {"proxy": "socks5h://me:s3cret@[::1]:1080"},
         {"transport": "aiohttp", "proxy": "https://host"},
+        {"transport": "aiohttp", "username": "ü", "password": "s3cretü", "hmac.secret": "s3cretü"},
         {"httpVersion": "2", "redirects": "same-origin"},
     ],
     ids=str,

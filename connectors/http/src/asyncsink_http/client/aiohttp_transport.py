@@ -10,6 +10,7 @@ from typing import Final, Self
 import aiohttp
 import aiohttp.payload
 import anyio
+import httpx
 from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
@@ -54,7 +55,7 @@ class AiohttpTransport:
     def __init__(self, options: HttpOptions, redaction: Redaction) -> None:
         self._redaction = redaction
         self._url = options.url
-        self._origin = URL(options.url).origin()
+        self._origin = _url(options.url).origin()
         self._unix_socket = options.unix_socket
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=options.connect_timeout_s)
         self._most_bytes = most_answer_bytes(options)
@@ -146,7 +147,9 @@ def _check_loop() -> None:
 
 @lru_cache(maxsize=256)
 def _url(url: str) -> URL:
-    return URL(url, encoded=True)  # as it stands: a key that is signed with its escapes must keep them
+    # As it stands: a key that is signed with its escapes must keep them. What is not ASCII has to be escaped, by what
+    # does it for the other transport too.
+    return URL(url if url.isascii() else str(httpx.URL(url)), encoded=True)
 
 
 def _headers(request: HttpRequest) -> CIMultiDict[str]:

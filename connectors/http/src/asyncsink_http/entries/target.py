@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from asyncsink_http.urls import shown_url
+
 
 class Target(NamedTuple):
     """Method, address and headers of the requests that a row may share: its route.
@@ -14,3 +16,8 @@ class Target(NamedTuple):
     method: str
     url: str
     headers: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        # What stands in a query or a header may be secret, of an option's template as of a row.
+        names = ", ".join(name for name, _ in self.headers)
+        return f"<Target {self.method} {shown_url(self.url)}{f' with {names}' if names else ''}>"

@@ -9,7 +9,7 @@ from asyncsink.context import Schema
 from asyncsink_http.entries.row_columns import NamedColumns
 from asyncsink_http.entries.target import Target
 from asyncsink_http.options import HttpOptions
-from asyncsink_http.options.header_rules import HEADER_NAME, HEADER_VALUE, OWN_HEADERS
+from asyncsink_http.options.header_rules import ASCII_HEADER_VALUE, HEADER_NAME, HEADER_VALUE, OWN_HEADERS
 from asyncsink_http.options.request_options import METHODS
 from asyncsink_http.templates.encoders import TEXT
 from asyncsink_http.templates.template import Placeholder, Template
@@ -46,6 +46,7 @@ class Targets:
         self._allowed = None if columns.url is None else options.allowed_urls
         self._one_row = one_row
         self._has_own_key = options.idempotency_key
+        self._only_ascii = options.transport == "aiohttp"
 
     @property
     def are_fixed(self) -> bool:
@@ -120,6 +121,11 @@ class Targets:
                 raise ValueError(
                     f"the row's header {name!r} holds a line break or a character beyond Latin-1, or begins or ends "
                     "with a blank, which no header can carry; clean the column, or filter such rows out"
+                )
+            if self._only_ascii and not ASCII_HEADER_VALUE.fullmatch(value):
+                raise ValueError(
+                    f"the row's header {name!r} holds a character beyond ASCII, which transport=aiohttp cannot send; "
+                    "clean the column, or leave transport out"
                 )
         return merged
 

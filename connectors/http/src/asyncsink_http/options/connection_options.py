@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
+from asyncsink_http.options.header_rules import ASCII_HEADER_VALUE
 from asyncsink_http.options.proxy_url import parsed_proxy
 
 _SOCKET_PATH_BYTES: Final = 107  # Linux has room for 108, of which a zero is the last
@@ -41,8 +43,12 @@ class ConnectionOptions(ConnectorOptions):
     )
     connect_timeout_s: float = option(10.0, doc="Time for opening a connection, TLS included.", unit="s")
 
-    def check_connection(self) -> None:
-        """:raises ConfigurationError: an option of connections breaks its rule, or two contradict each other"""
+    def check_connection(self, header_texts: Mapping[str, str]) -> None:
+        """Check how connections are opened, and whether they can carry what the other options send.
+
+        :param header_texts: what options write into headers, by their names
+        :raises ConfigurationError: an option of connections breaks its rule, or two contradict each other
+        """
         if self.connect_timeout_s <= 0:
             raise ConfigurationError(
                 f"option 'connectTimeout' = {self.connect_timeout_s} must be larger than 0; give for example 10s"
@@ -51,6 +57,8 @@ class ConnectionOptions(ConnectorOptions):
             raise ConfigurationError(
                 "option 'httpVersion' = '2' contradicts transport=aiohttp, which speaks HTTP/1.1 only; leave one out"
             )
+        if self.transport == "aiohttp":
+            _check_ascii(header_texts)
         if self.unix_socket is not None:
             self._check_unix_socket(self.unix_socket)
         if self.proxy is not None and self.proxy != "none":
@@ -83,4 +91,13 @@ class ConnectionOptions(ConnectorOptions):
         if proxy.is_socks and self.transport == "aiohttp":
             raise ConfigurationError(
                 "option 'proxy' names a SOCKS proxy, which transport=aiohttp cannot use; leave transport out"
+            )
+
+
+def _check_ascii(header_texts: Mapping[str, str]) -> None:
+    for name, text in header_texts.items():
+        if not ASCII_HEADER_VALUE.fullmatch(text):
+            raise ConfigurationError(
+                f"option '{name}' holds a character beyond ASCII, which transport=aiohttp cannot send in a header; "
+                "write it in ASCII, or leave transport out"
             )

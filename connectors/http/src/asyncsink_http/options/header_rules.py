@@ -11,6 +11,8 @@ from asyncsink.errors import ConfigurationError
 HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110, 5.5: no line break, nothing beyond Latin-1
 
+ASCII_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")  # as aiohttp can send it, which writes headers in UTF-8
+
 # What the connector and its client set themselves: two values of one header are a riddle for every server.
 OWN_HEADERS: Final[Mapping[str, str]] = {
     "connection": "the client sets it",

@@ -36,7 +36,13 @@ class HttpOptions(ConnectionOptions, AuthOptions, AnswerOptions, BodyOptions, Pr
         self.check_body()
         self.check_answers()
         self.check_auth(self.headers, has_preset=self.preset is not None)
-        self.check_connection()
+        self.check_connection(self._header_texts())
+
+    def _header_texts(self) -> Mapping[str, str]:
+        """What options write into headers as it is, by their names."""
+        given = {"contentType": self.content_type, "bearerToken": self.bearer_token, "hmac.prefix": self.hmac_prefix}
+        headers = {f"header.{name}": made.literal for name, made in self._headers().items()}
+        return headers | {name: text for name, text in given.items() if text is not None}
 
     def resolved(self) -> Self:
         """These options with what the user has left open; everything but messages to the user is made of them."""
