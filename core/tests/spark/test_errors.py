@@ -37,7 +37,7 @@ PLANNING = {
         "ConfigurationError",
         r"option 'bearer_tokn' is not known; did you mean 'bearerToken'\?",
     ),
-    "missing option": Case(HTTP, {}, "ConfigurationError", r"option 'url' is missing: Address that every request .*"),
+    "missing option": Case(HTTP, {}, "ConfigurationError", r"option 'url' is missing: Address that requests go to.*"),
     "sink not named": Case(
         ANY,
         {"url": "{url}"},
@@ -121,7 +121,7 @@ TASKS = {
         r"the destination has taken nothing for .* \(retry\.timeout.* = 0.1\); the last failure was CONNECT: no "
         r"connection to host '127.0.0.1', port .*",
     ),
-    "401": Case(HTTP, {"url": "{url}/401"}, "FatalRequestError", r".*401.*Check bearerToken, or username .*"),
+    "401": Case(HTTP, {"url": "{url}/401"}, "FatalRequestError", r".*401.*Check the options of credentials.*"),
     "400 for one poison row": Case(
         HTTP,
         {"url": "{url}/poison", "body": "single"},
