@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from asyncsink import Column, Schema, SchemaError, WriteContext, WriterInitContext
 from asyncsink_http import HttpSink
+from asyncsink_http.client.connecting import address_of
 from asyncsink_http.entries.converter import HttpConverter
 from asyncsink_http.entries.entry import Row
 from asyncsink_http.entries.target import Target
@@ -210,6 +211,15 @@ def test_no_value_leaves_its_place_in_a_path(value: str) -> None:
 @pytest.mark.parametrize("value", ["../up", "a/../../up", "a/..", "a/./b", "..\\up", "a\\..\\..\\up", "..;/up", "..;x"])
 def test_no_value_leads_up_where_a_server_decodes_it_first(value: str) -> None:
     assert "which would lead elsewhere" in refused({"id": value}, schema_of(id="string"), url="https://h/a/{id}/b")
+
+
+def test_no_row_has_an_address_that_the_client_does_not_read() -> None:
+    schema, url = schema_of(id="string"), "https://h/a/{id}"
+    said = refused({"id": "a" * (65_537 - len("https://h/a/"))}, schema, url=url)
+    assert "the address of the row has 65537 characters, and no more than 65536 can be sent" in said
+    target = of_row({"id": "a" * (65_536 - len("https://h/a/"))}, schema, url=url).target
+    assert target is not None
+    assert len(address_of(target.url).url.target) == 65_536 - len("https://h")
 
 
 @pytest.mark.parametrize(

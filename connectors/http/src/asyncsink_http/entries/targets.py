@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncsink.context import Schema
 from asyncsink_http.entries.row_columns import NamedColumns
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Headers = tuple[tuple[str, str], ...]
 
+_MOST_CHARACTERS: Final = 65_536  # of an address that httpx reads
 _NOT_FROM_ROWS = frozenset({*OWN_HEADERS, "authorization", "proxy-authorization", "cookie"})
 
 
@@ -84,6 +85,11 @@ class Targets:
         return [target(*each) for each in found], indices
 
     def _target(self, method: str, url: str, headers: Sequence[tuple[str, str]], own: Headers) -> Target:
+        if len(url) > _MOST_CHARACTERS:
+            raise ValueError(
+                f"the address of the row has {len(url)} characters, and no more than {_MOST_CHARACTERS} can be sent; "
+                "shorten the column, or filter such rows out"
+            )
         if self._allowed is not None:
             self._check_address(url)
         elif DOT_SEGMENT.search(url.partition("?")[0]):
