@@ -84,10 +84,12 @@ def test_the_jobs_of_the_page_run_after_each_other(tmp_path: Path) -> None:
     sent = run_the_jobs(tmp_path)
     orders_arrive_although_they_are_throttled_and_one_is_refused(sent, tmp_path)
     customers_are_put_into_their_places_and_deleted(sent)
+    a_ticket_has_its_null_and_its_body(sent)
     payments_have_the_same_keys_when_answers_are_lost_and_when_a_micro_batch_is_replayed(sent)
     a_form_is_what_the_page_says(sent)
     flights_are_documents_with_ids(sent)
     events_have_their_time(sent)
+    lines_of_text_are_events(sent)
     the_sink_sends_what_the_loop_has_sent(sent)
     flights_of_the_readme_arrive(sent)
 
@@ -119,6 +121,12 @@ def customers_are_put_into_their_places_and_deleted(sent: Sent) -> None:
     }
 
 
+def a_ticket_has_its_null_and_its_body(sent: Sent) -> None:
+    (request,) = to(sent, "/tickets")
+    assert (request.method, request.path) == ("PATCH", "/tickets/1")
+    assert f"`{request.body.decode()}`" in PAGE
+
+
 def payments_have_the_same_keys_when_answers_are_lost_and_when_a_micro_batch_is_replayed(sent: Sent) -> None:
     requests = to(sent, "/payments")
     by_key = {each.headers["idempotency-key"]: each for each in requests}
@@ -146,13 +154,23 @@ def flights_are_documents_with_ids(sent: Sent) -> None:
 
 
 def events_have_their_time(sent: Sent) -> None:
-    requests = to(sent, "/services/collector/event")
+    requests = [each for each in to(sent, "/services/collector") if each.path.endswith("/event")]
     assert {each.headers["authorization"] for each in requests} == {"Splunk abc"}
     events = [json.loads(line) for each in requests for line in each.body.splitlines()]
     assert {(each["time"], each["sourcetype"], each["event"]["text"]) for each in events} == {
         (1767225600.5, "_json", "started"),
         (1767225601.0, "_json", "stopped"),
     }
+
+
+def lines_of_text_are_events(sent: Sent) -> None:
+    requests = [each for each in to(sent, "/services/collector") if each.path.endswith("/collector")]
+    assert {each.headers["authorization"] for each in requests} == {"Splunk abc"}
+    events = [json.loads(line) for each in requests for line in each.body.splitlines()]
+    assert sorted((each["event"], each["sourcetype"]) for each in events) == [
+        ('GET / "200"', "access"),
+        ("GET /favicon.ico 404", "access"),
+    ]
 
 
 def the_sink_sends_what_the_loop_has_sent(sent: Sent) -> None:
