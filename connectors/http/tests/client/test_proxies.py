@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 import trustme
-from anyio.streams.tls import TLSListener
+from anyio.streams.tls import TLSAttribute, TLSListener, TLSStream
 
 from asyncsink import RequestError
 from asyncsink_http import HttpAnswer, HttpOptions, HttpRequest
@@ -75,6 +75,48 @@ async def test_a_request_with_tls_goes_through_a_tunnel(transport: str, tmp_path
     assert proxy.credentials == [BASIC]
     assert b"s3 cret" not in seen[0]
     assert b"roxy-" not in seen[0], "who asks the proxy is none of the server's business"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_with_tls_sees_nothing_that_is_for_the_destination(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority, own = trustme.CA(), trustme.CA()
+    for name, pem in (
+        ("ca.pem", authority.cert_pem),
+        ("own.pem", own.cert_pem),
+        ("client.pem", own.issue_cert("client@example.com").private_key_and_cert_chain_pem),
+    ):
+        pem.write_to_path(str(tmp_path / name))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    own.configure_trust(context)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    certificates: list[object] = []
+
+    async def refuse(stream: TLSStream) -> None:
+        async with stream:
+            await stream.receive()
+            certificates.append(stream.extra(TLSAttribute.peer_certificate, None))
+            await stream.send(b"HTTP/1.1 407 no\r\nContent-Length: 0\r\n\r\n")
+
+    listener = TLSListener(await anyio.create_tcp_listener(local_host="127.0.0.1"), context, standard_compatible=False)
+    port = listener.listener.extra(anyio.abc.SocketAttribute.local_port)
+    files = {"tls.certificateFile": str(tmp_path / "client.pem"), "tls.caFile": str(tmp_path / "own.pem")}
+    monkeypatch.setenv(f"{scheme}_proxy", f"https://127.0.0.1:{port}")
+    monkeypatch.setenv("no_proxy", "")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, refuse)
+        if scheme == "http":  # forwarded, so that the answer is the proxy's own
+            assert (await send("http://api.example.com/in", **files)).status == 407
+        else:
+            with pytest.raises(RequestError, match="PROXY"):
+                await send("https://api.example.com/in", **files)
+        with pytest.raises(RequestError, match="transport=aiohttp has no TLS of its own for proxies"):
+            await send(f"{scheme}://api.example.com/in", transport="aiohttp", **files)
+        group.cancel_scope.cancel()
+    assert certificates == [None]
 
 
 async def test_a_socks_proxy_is_asked_with_credentials() -> None:

@@ -128,6 +128,9 @@ class AiohttpTransport:
             return None
         if proxy.is_socks:
             raise proxy_error(self._proxies.source, url, "transport=aiohttp has no SOCKS")
+        if proxy.scheme == "https":
+            # aiohttp would use the destination's context for it, which may show a certificate of ours.
+            raise proxy_error(self._proxies.source, url, "transport=aiohttp has no TLS of its own for proxies")
         if proxy.credentials is None:
             return URL(proxy.url)
         self._redaction.learn(*proxy.credentials)

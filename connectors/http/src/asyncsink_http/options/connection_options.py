@@ -92,6 +92,11 @@ class ConnectionOptions(ConnectorOptions):
             raise ConfigurationError(
                 "option 'proxy' names a SOCKS proxy, which transport=aiohttp cannot use; leave transport out"
             )
+        if proxy.scheme == "https" and self.transport == "aiohttp":
+            raise ConfigurationError(
+                "option 'proxy' names a proxy that speaks TLS, to which transport=aiohttp would show the certificate "
+                "for the destination, and trust it no more than that; leave transport out"
+            )
 
 
 def _check_ascii(header_texts: Mapping[str, str]) -> None:
