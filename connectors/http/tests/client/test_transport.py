@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ import anyio
 import httpcore
 import pytest
 import trustme
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSListener
 
 from asyncsink import RequestError
@@ -184,6 +185,31 @@ async def test_a_connection_that_the_server_closed_is_opened_again() -> None:
         await server.wait_idle()
         assert (await sender.send(b"[2]")).status == 200
         assert server.connections == 2
+
+
+@over_httpx
+@pytest.mark.parametrize("behind", [b"said", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"], ids=["body", "answer"])
+async def test_what_comes_behind_an_answer_is_not_taken_for_the_next_one(behind: bytes) -> None:
+    connections: list[SocketStream] = []
+    first = b"HTTP/1.1 204 No Content\r\n\r\n" + behind
+    second = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+    async def serve(stream: SocketStream) -> None:
+        connections.append(stream)
+        async with stream:
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                while True:
+                    while not (await stream.receive()).endswith(b"]"):
+                        pass
+                    # In one piece, so that it is there when the next request begins.
+                    await stream.send(first if len(connections) == 1 else second)
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        async with sending(f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}") as sender:
+            assert (await sender.send(b"[1]")).status == 204
+            assert (await sender.send(b"[2]")).status == 503
+        group.cancel_scope.cancel()
 
 
 async def test_a_cancelled_request_gives_up_its_connection() -> None:

@@ -40,7 +40,9 @@ class Slot:
             return False
         if self.stream is None:
             return True
-        return self.requests > 0 or (connection.is_available() and not _is_hung_up(self.stream))
+        if self.requests > 0:
+            return True
+        return connection.is_available() and not _is_hung_up(self.stream) and not _has_leftovers(connection)
 
 
 class Slots:
@@ -143,6 +145,17 @@ def _is_hung_up(stream: httpcore.AsyncNetworkStream) -> bool:
     poll = select.poll()
     poll.register(socket.fileno(), _HUNG_UP)
     return bool(poll.poll(0))
+
+
+def _has_leftovers(connection: object) -> bool:
+    """Whether HTTP/1.1 has read more than an answer, as of a server that sends a body with a 204.
+
+    The next request would take it for its own answer, and leave that to the one behind it.
+    """
+    while (inner := getattr(connection, "_connection", None)) is not None:
+        connection = inner
+    state = getattr(connection, "_h11_state", None)
+    return state is not None and bool(state.trailing_data[0])
 
 
 async def _close(slot: Slot) -> None:
