@@ -47,12 +47,19 @@ def test_a_method_is_read_in_any_case(method: str) -> None:
     [
         ({}, "json-array"),
         ({"method": "DELETE"}, "single"),
+        ({"method": "PUT"}, "json-array"),
+        ({"method": "PUT", "url": f"{URL}/{{id}}"}, "single"),
+        ({"method": "PATCH", "url": f"{URL}?id={{id}}"}, "single"),
+        ({"method": "PUT", "url": f"{URL}/{{id}}", "body": "ndjson"}, "ndjson"),
+        ({"url": f"{URL}/{{tenant}}"}, "json-array"),
         ({"method": "{op}"}, "single"),
         ({"method": "{op}", "body": "ndjson"}, "ndjson"),
         ({"method": "DELETE", "body": "form"}, "form"),
     ],
 )
-def test_rows_that_may_be_deletes_go_one_by_one_unless_a_body_is_named(options: dict[str, str], body: str) -> None:
+def test_rows_that_have_their_place_or_no_body_go_one_by_one_unless_a_body_is_named(
+    options: dict[str, str], body: str
+) -> None:
     assert read(**options).resolved().body == body
     assert HttpSink(read(**options)).config.max_batch_size == (1 if body in ("single", "form") else 500)
 

@@ -26,9 +26,10 @@ class BodyOptions(ConnectorOptions):
 
     body: Literal["json-array", "ndjson", "single", "form", "template", "raw"] | None = option(
         None,
-        doc="What a request carries: json-array, the default, the rows as [a,b]; ndjson one row a line; single one "
+        doc="What a request carries: json-array the rows as [a,b]; ndjson one row a line; single one "
         "row; form one row's columns as form fields; template what the options template.* say; raw the bytes of one "
-        "row's column body or value.",
+        "row's column body or value. By default json-array, but single where rows may be deletes, and where they are "
+        "put or patched to a url with {column}.",
     )
     content_type: str | None = option(
         None,

@@ -98,8 +98,12 @@ class RequestOptions(ConnectorOptions):
 
     @property
     def default_body(self) -> Literal["json-array", "single"]:
-        """The body that suits the method: a DELETE carries none, so that its rows cannot share a request."""
-        return "single" if self.method == "DELETE" or self.method_template.columns else "json-array"
+        """The body that suits the method: one row where an address is that row's place, or where there is no body.
+
+        A DELETE carries none, so that its rows cannot share a request; a PUT of an array would put that into the place.
+        """
+        is_placed = self.method in ("PUT", "PATCH") and self.url_template.columns
+        return "single" if is_placed or self.method == "DELETE" or self.method_template.columns else "json-array"
 
     def check_deletes(self, body: str | None) -> None:
         """:raises ConfigurationError: rows cannot be told apart without the body that a DELETE does not carry"""
