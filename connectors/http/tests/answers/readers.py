@@ -43,5 +43,9 @@ def fail(exchange: HttpExchange) -> None:
     raise KeyError("a bug of the user's")
 
 
+def quote(exchange: HttpExchange) -> None:
+    raise ValueError(exchange.answer.text)
+
+
 async def keep_later(exchange: HttpExchange) -> None:
     exchanges.append(exchange)

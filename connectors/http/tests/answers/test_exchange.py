@@ -67,6 +67,14 @@ async def test_what_it_raises_makes_the_writer_fail_and_names_it() -> None:
     assert writer.snapshot_state()[0].entries == (b'{"id":1}',)
 
 
+async def test_what_it_quotes_of_an_answer_shows_no_secret() -> None:
+    async with FaultyHttpServer([Reaction(body=b"you are s3cret-token")]) as server:
+        with pytest.raises(FatalRequestError, match=r"readers:quote raised ValueError: you are \*\*\*\.") as raised:
+            async with calling(server, "quote").open() as writer:
+                await writer.write({"id": 1})
+    assert "s3cret" not in str(raised.value)
+
+
 @pytest.mark.parametrize("name", ["keep_later", "no_function", "missing"])
 async def test_what_cannot_be_called_stops_before_any_row(name: str) -> None:
     async with FaultyHttpServer() as server:

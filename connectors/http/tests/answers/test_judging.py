@@ -116,9 +116,9 @@ def test_a_quota_says_when_a_server_that_refuses_for_its_load_may_be_asked_again
     assert deaf.judge(HttpAnswer(200, "", headers, b""), rows(), conversation) is RequestResult.OK
 
 
-def test_an_answer_shows_neither_its_headers_nor_its_body() -> None:
-    answer = HttpAnswer(200, "OK", {"set-cookie": "s3cret"}, b"s3cret")
-    assert repr(answer) == "<HttpAnswer HTTP/1.1 200 OK, 6 bytes>"
+def test_an_answer_shows_nothing_that_the_server_says_in_words() -> None:
+    answer = HttpAnswer(200, "s3cret", {"set-cookie": "s3cret"}, b"s3cret")
+    assert repr(answer) == "<HttpAnswer HTTP/1.1 200, 6 bytes>"
 
 
 @pytest.mark.parametrize(

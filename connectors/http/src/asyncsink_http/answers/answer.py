@@ -29,4 +29,4 @@ class HttpAnswer:
 
     def __repr__(self) -> str:
         # What a server repeats of a request may be a secret.
-        return f"<HttpAnswer {self.http_version} {self.status} {self.reason}, {len(self.body)} bytes>"
+        return f"<HttpAnswer {self.http_version} {self.status}, {len(self.body)} bytes>"

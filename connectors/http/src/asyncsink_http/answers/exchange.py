@@ -12,6 +12,7 @@ from asyncsink.plugins import load_given
 from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.answers.codes import RESPONSE_CALLBACK
 from asyncsink_http.options import HttpOptions
+from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
 
 
@@ -32,10 +33,11 @@ class HttpExchange:
 class ResponseCallback:
     """Calls the user's function, and says whose fault it is if that fails.
 
+    :param redaction: hides what the function may quote of an answer
     :raises ConfigurationError: it does not load, or is no function to call
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, redaction: Redaction) -> None:
         found: Any = load_given("option 'responseCallback' =", path)
         if not callable(found) or iscoroutinefunction(found):
             raise ConfigurationError(
@@ -43,6 +45,7 @@ class ResponseCallback:
                 "function, and none that is async"
             )
         self._path = path
+        self._redaction = redaction
         self._callback: Callable[[HttpExchange], object] = found
 
     def __call__(self, exchange: HttpExchange) -> None:
@@ -53,12 +56,13 @@ class ResponseCallback:
         try:
             self._callback(exchange)
         except Exception as error:
-            raise RequestError(RESPONSE_CALLBACK, f"{self._path} raised {type(error).__name__}: {error}.") from error
+            said = self._redaction.hide(f"{type(error).__name__}: {error}").rstrip(".")
+            raise RequestError(RESPONSE_CALLBACK, f"{self._path} raised {said}.") from error
 
 
-def response_callback_of(options: HttpOptions) -> ResponseCallback | None:
+def response_callback_of(options: HttpOptions, redaction: Redaction) -> ResponseCallback | None:
     """What the options name, loaded: ask where the writers run.
 
     :raises ConfigurationError: it does not load, or is no function to call
     """
-    return None if options.response_callback is None else ResponseCallback(options.response_callback)
+    return None if options.response_callback is None else ResponseCallback(options.response_callback, redaction)

@@ -30,7 +30,7 @@ class HttpClient:
         """Hides what this client knows to be secret."""
         self.in_flight = 0
         """Requests that have not been answered yet."""
-        self._callback = response_callback_of(options)
+        self._callback = response_callback_of(options, self.redaction)
         self._transport = transport_of(options, self.redaction)
         self._follows = options.redirects == "same-origin"
         self._transports = [self._transport]
