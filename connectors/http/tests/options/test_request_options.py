@@ -137,6 +137,7 @@ def test_a_template_of_an_address_is_text_and_columns(url: str, literal: str, co
 def test_templates_that_may_hold_a_secret_are_in_no_message(options: dict[str, Any]) -> None:
     sink = HttpSink(read(**options))
     assert "s3cret" not in repr(sink.options)
+    assert "s3cret" not in repr([sink.options.url_template, *sink.options.header_templates.values()])
     with pytest.raises(ValueError, match="there is no column, and option") as raised:
         sink.converter(None).apply({"a": 1}, WriteContext())
     assert "s3cret" not in str(raised.value)

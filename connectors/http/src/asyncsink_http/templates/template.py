@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from asyncsink.context import Schema
@@ -37,7 +37,7 @@ class Template:
     """
 
     option: str
-    parts: tuple[str | Placeholder, ...]
+    parts: tuple[str | Placeholder, ...] = field(repr=False)
     is_secret: bool = False
 
     @classmethod
