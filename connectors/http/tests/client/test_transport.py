@@ -108,6 +108,13 @@ async def test_a_connection_is_kept_while_there_is_nothing_to_send(monkeypatch: 
         assert server.connections == 1
 
 
+async def test_a_blank_in_the_address_of_a_redirect_is_escaped() -> None:
+    async with FaultyHttpServer() as server, sending(f"{server.url}/in") as sender:
+        request = HttpRequest("POST", f"{server.url}/in%2f a", (), b"[1]", "test/-/0/0-1", 1, 1)
+        assert (await sender.transport.send(request)).status == 200
+        assert [request.path for request in server.received] == ["/in%2f%20a"]
+
+
 async def test_of_an_address_only_what_is_not_ascii_is_escaped() -> None:
     async with FaultyHttpServer() as server, sending(f"{server.url}/é%2f%41?ü=%7E") as sender:
         assert (await sender.send(b"[1]")).status == 200

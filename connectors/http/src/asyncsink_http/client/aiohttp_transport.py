@@ -151,8 +151,8 @@ def _check_loop() -> None:
 @lru_cache(maxsize=256)
 def _url(url: str) -> URL:
     # As it stands: a key that is signed with its escapes must keep them. What is not ASCII has to be escaped, by what
-    # does it for the other transport too.
-    return URL(url if url.isascii() else str(httpx.URL(url)), encoded=True)
+    # does it for the other transport too; so has a blank, which a redirect may lead to.
+    return URL(url if url.isascii() and " " not in url else str(httpx.URL(url)), encoded=True)
 
 
 def _headers(request: HttpRequest) -> CIMultiDict[str]:
