@@ -6,6 +6,7 @@ import gzip
 import pickle
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from asyncsink import ListBlock, ListRequestEntries
@@ -41,6 +42,7 @@ def test_a_request_says_what_it_is_made_of() -> None:
         ({"body": "ndjson"}, {b"Content-Type": b"application/x-ndjson"}),
         ({"content_type": "text/plain"}, {b"Content-Type": b"text/plain"}),
         ({"compression": "gzip"}, {b"Content-Encoding": b"gzip"}),
+        ({"compression": "zstd"}, {b"Content-Encoding": b"zstd"}),
     ],
 )
 def test_headers_of_every_request(options: dict[str, Any], headers: dict[bytes, bytes]) -> None:
@@ -59,6 +61,8 @@ def test_a_row_with_a_key_of_its_own_gives_it_to_its_request() -> None:
 
 def test_the_body_is_compressed() -> None:
     assert gzip.decompress(built(compression="gzip", compression_level=9).body) == b"[1,2]"
+    packed = pa.py_buffer(built(compression="zstd").body)
+    assert bytes(pa.CompressedInputStream(packed, "zstd").read()) == b"[1,2]"
 
 
 def test_a_delete_carries_nothing_that_would_describe_a_body() -> None:
