@@ -39,6 +39,16 @@ class Asynchronous(httpx.Auth):
         yield request
 
 
+class Astray(httpx.Auth):
+    """Sends the request itself elsewhere."""
+
+    url = ""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.url = httpx.URL(self.url)
+        yield request
+
+
 class Broken(httpx.Auth):
     error: Exception = KeyError("s3cret-token")
 

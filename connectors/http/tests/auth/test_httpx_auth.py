@@ -78,6 +78,21 @@ async def test_what_a_scheme_asks_of_another_host_goes_without_the_destinations_
         assert all("x-signature" in request.headers for request in server.received)
 
 
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [("{elsewhere}/in", "sends the request to another host"), ("ftp://127.0.0.1/in", "is neither http nor https")],
+)
+async def test_a_scheme_takes_no_request_to_another_host(
+    address: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FaultyHttpServer() as elsewhere, FaultyHttpServer() as server:
+        monkeypatch.setattr(own_schemes.Astray, "url", address.format(elsewhere=elsewhere.url))
+        async with sending(f"{server.url}/in", auth="own_schemes:Astray", header__X_Api_Key="s3cret") as sender:
+            with pytest.raises(RequestError, match=f"TOKEN_REFUSED: option 'auth' = 'own_schemes:Astray' .*{sentence}"):
+                await sender.send()
+        assert elsewhere.received == server.received == []
+
+
 async def test_an_asynchronous_flow_works_and_what_it_shows_is_hidden() -> None:
     async with FaultyHttpServer() as server:
         async with sending(server.url, auth="own_schemes:Asynchronous") as sender:

@@ -66,14 +66,16 @@ class HttpxAuth:
 
     async def exchange(self, request: HttpRequest, send: Send) -> HttpAnswer:
         own = request.with_headers(self._headers)
-        first = httpx.Request(own.method, own.url, headers=list(own.headers), content=own.body)
-        destination = httpx.URL(own.url)
-        flow = self._auth.async_auth_flow(first)
+        flow = self._auth.async_auth_flow(
+            first := httpx.Request(own.method, own.url, headers=list(own.headers), content=own.body)
+        )
+        destination = first.url
         try:
             asked = await self._step(flow.__anext__())
             if asked is None:
                 raise RequestError(TOKEN_REFUSED, f"option 'auth' = {self._path!r} yields no request to send.")
             while True:
+                self._check_address(asked, first, destination)
                 answer = await self._sent(asked, own, destination, send)
                 following = await self._step(flow.asend(_response(answer, asked)))
                 if following is None:
@@ -81,6 +83,16 @@ class HttpxAuth:
                 asked = following
         finally:
             await flow.aclose()
+
+    def _check_address(self, asked: httpx.Request, first: httpx.Request, destination: httpx.URL) -> None:
+        wrong = None
+        if asked.url.scheme not in ("http", "https"):
+            wrong = "asks for an address that is neither http nor https"
+        elif asked is first and _origin(asked.url) != _origin(destination):
+            # It carries the options' headers.
+            wrong = "sends the request to another host, and what it may ask of others has to be a request of its own"
+        if wrong is not None:
+            raise RequestError(TOKEN_REFUSED, f"option 'auth' = {self._path!r} {wrong}.")
 
     async def _sent(self, asked: httpx.Request, own: HttpRequest, destination: httpx.URL, send: Send) -> HttpAnswer:
         await asked.aread()
