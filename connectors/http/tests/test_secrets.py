@@ -38,7 +38,11 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     },
     "hmac.secret": {"hmac.secret": SECRET},
     "tls.keyPassword": {"tls.certificateFile": "/missing/client.pem", "tls.keyPassword": SECRET},
-    "proxy": {"proxy": "http://me:s3cret-proxy@proxy.example.com:8080"},
+    "proxyPassword": {
+        "proxy": "http://proxy.example.com:8080",
+        "proxyUsername": "me",
+        "proxyPassword": "s3cret-proxy",
+    },
 }
 
 

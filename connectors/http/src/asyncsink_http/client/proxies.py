@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -18,6 +19,7 @@ class Proxies:
 
     def __init__(self, options: HttpOptions) -> None:
         self._given = options.proxy
+        self._credentials = (options.proxy_username or "", options.proxy_password) if options.proxy_password else None
         self.source = "the environment" if options.proxy is None else "option 'proxy'"
         """Who names them."""
 
@@ -29,7 +31,7 @@ class Proxies:
         if self._given == "none":
             return None
         if self._given is not None:
-            return self._checked(self._given, url)
+            return replace(self._checked(self._given, url), credentials=self._credentials)
         parts = urlsplit(url)
         host = parts.hostname or ""
         if proxy_bypass(f"{host}:{parts.port}" if parts.port else host):

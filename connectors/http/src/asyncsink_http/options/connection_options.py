@@ -30,10 +30,13 @@ class ConnectionOptions(ConnectorOptions):
     )
     proxy: str | None = option(
         None,
-        doc="URL of a proxy of the scheme http, https or socks5, which needs the extra socks. Without it the "
-        "environment variables HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY decide; none heeds not even these.",
-        secret=True,
+        doc="Proxy of all requests, as in http://proxy.example.com:3128; also https, and socks5, which needs the extra "
+        "socks. Without it the environment variables HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY decide; none "
+        "heeds not even these.",
+        aliases=["proxyUrl"],
     )
+    proxy_username: str | None = option(None, doc="Name at the proxy; needs proxyPassword too.")
+    proxy_password: str | None = option(None, doc="Password at the proxy.", secret=True)
     unix_socket: str | None = option(
         None, doc="Path of a Unix socket on which the server listens; url still says what to ask it for."
     )
@@ -63,6 +66,7 @@ class ConnectionOptions(ConnectorOptions):
             self._check_unix_socket(self.unix_socket)
         if self.proxy is not None and self.proxy != "none":
             self._check_proxy(self.proxy)
+        self._check_proxy_credentials()
 
     def _check_unix_socket(self, path: str) -> None:
         if not path.startswith("/"):
@@ -88,6 +92,11 @@ class ConnectionOptions(ConnectorOptions):
             raise ConfigurationError(
                 f"option 'proxy' is no proxy's URL: {error}; write for example http://proxy.example.com:3128, or none"
             ) from None
+        if proxy.credentials is not None:
+            raise ConfigurationError(
+                "option 'proxy' holds a name or a password, which Spark would show; give them as options "
+                "'proxyUsername' and 'proxyPassword'"
+            )
         if proxy.is_socks and self.transport == "aiohttp":
             raise ConfigurationError(
                 "option 'proxy' names a SOCKS proxy, which transport=aiohttp cannot use; leave transport out"
@@ -97,6 +106,14 @@ class ConnectionOptions(ConnectorOptions):
                 "option 'proxy' names a proxy that speaks TLS, to which transport=aiohttp would show the certificate "
                 "for the destination, and trust it no more than that; leave transport out"
             )
+
+    def _check_proxy_credentials(self) -> None:
+        name, password = self.proxy_username, self.proxy_password
+        if (name is None) != (password is None):
+            given, missing = ("Username", "Password") if password is None else ("Password", "Username")
+            raise ConfigurationError(f"option 'proxy{given}' is given without 'proxy{missing}'; a proxy asks for both")
+        if name is not None and self.proxy in (None, "none"):
+            raise ConfigurationError("option 'proxyUsername' is given without 'proxy'; give it, or leave both out")
 
 
 def _check_ascii(header_texts: Mapping[str, str]) -> None:
