@@ -21,7 +21,8 @@ from asyncsink_testing.bench import Comparison, compare, interleave, report
 from asyncsink_testing.bench_rows import Recorded, tell
 
 ROUNDS = 3
-DELAY_MS = 5
+DELAY_MS = 10
+"""What a near API takes to store what it is sent; the longer it takes, the more is won by requests at once."""
 ROWS = {1: 5_000, 50: 150_000, 500: 1_000_000}
 """Of each run, by the rows of a request; a job of Spark's costs more than a second whatever it sends."""
 CASES = {
