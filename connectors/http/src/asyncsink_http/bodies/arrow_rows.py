@@ -6,7 +6,6 @@ prefix and suffix of a body is one view of them: 7 us for 500 rows of 220 B.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -66,7 +65,7 @@ def rows_of_payloads(
         return ArrowBlock(pa.record_batch([payloads], names=[_PAYLOAD]), PayloadOfRow(len(separator)), sizes)
     distinct, indices = targets[0], np.asarray(targets[1])
     # Each row has its own, and no dictionary: joining blocks would have to unite their dictionaries.
-    column = pa.array([_packed(each) for each in distinct], pa.binary()).take(pa.array(indices))
+    column = pa.array([each.packed() for each in distinct], pa.binary()).take(pa.array(indices))
     batch = pa.record_batch([payloads, column], names=[_PAYLOAD, _TARGET])
     return ArrowBlock(batch, TargetedRow(len(separator)), sizes, routes=(distinct, indices))
 
@@ -110,21 +109,12 @@ class TargetedRow(PayloadOfRow):
     __slots__ = ()
 
     def __call__(self, batch: pa.RecordBatch, index: int) -> Any:
-        return Row(super().__call__(batch, index), _unpacked(batch.column(1)[index].as_py()))
+        return Row(super().__call__(batch, index), Target.unpacked(batch.column(1)[index].as_py()))
 
     def run(self, batch: pa.RecordBatch) -> list[Any]:
         packed = batch.column(1).to_pylist()
-        targets = {each: _unpacked(each) for each in set(packed)}
+        targets = {each: Target.unpacked(each) for each in set(packed)}
         return [Row(payload, targets[each]) for payload, each in zip(super().run(batch), packed, strict=True)]
-
-
-def _packed(target: Target) -> bytes:
-    return json.dumps(target).encode()
-
-
-def _unpacked(data: bytes) -> Target:
-    method, url, headers = json.loads(data)
-    return Target(method, url, tuple((name, value) for name, value in headers))
 
 
 def _offsets_and_values(column: pa.Array) -> tuple[Any, memoryview]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 
 from asyncsink.serializer import SimpleVersionedSerializer
@@ -24,7 +23,7 @@ class HttpEntrySerializer(SimpleVersionedSerializer[HttpEntry]):
     def serialize(self, value: HttpEntry) -> bytes:
         row = value if isinstance(value, Row) else Row(value)
         key = None if row.key is None else row.key.encode()
-        target = None if row.target is None else json.dumps(row.target).encode()
+        target = None if row.target is None else row.target.packed()
         return _framed(key) + _framed(target) + payload_of(value)
 
     def deserialize(self, version: int, data: bytes) -> HttpEntry:
@@ -53,7 +52,6 @@ def _unframed(data: bytes, start: int) -> tuple[bytes | None, int]:
 
 def _target(data: bytes) -> Target:
     try:
-        method, url, headers = json.loads(data)
-        return Target(method, url, tuple((name, value) for name, value in headers))
+        return Target.unpacked(data)
     except (ValueError, TypeError) as error:
         raise ValueError(f"the bytes of an HTTP entry are damaged: its target cannot be read ({error})") from error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from typing import NamedTuple, Self
 
 from asyncsink_http.urls import shown_url
 
@@ -16,6 +17,20 @@ class Target(NamedTuple):
     method: str
     url: str
     headers: tuple[tuple[str, str], ...] = ()
+
+    def packed(self) -> bytes:
+        """The target as JSON, the same bytes whenever it is packed."""
+        return json.dumps(self).encode()
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Self:
+        """What :meth:`packed` gave.
+
+        :raises ValueError: these bytes are no target's
+        :raises TypeError: they are JSON of another kind
+        """
+        method, url, headers = json.loads(data)
+        return cls(method, url, tuple((name, value) for name, value in headers))
 
     def __repr__(self) -> str:
         # What stands in a query or a header may be secret, of an option's template as of a row.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import blake2b
 
 from asyncsink.request import RequestEntries
@@ -38,7 +37,7 @@ def request_key(entries: RequestEntries[HttpEntry], body: bytes, *, is_repeated:
 
 def _packed(target: Target | None) -> bytes:
     """What the address alone tells of a row, such as of one that is deleted, and is in no body."""
-    return b"" if target is None else json.dumps(target).encode()
+    return b"" if target is None else target.packed()
 
 
 def _digest(data: bytes) -> str:
