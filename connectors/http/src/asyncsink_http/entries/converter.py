@@ -15,7 +15,7 @@ from asyncsink_http.entries.row_columns import PAYLOAD_COLUMNS, NamedColumns, ex
 from asyncsink_http.entries.target import Target
 from asyncsink_http.entries.targets import Targets
 from asyncsink_http.options import HttpOptions
-from asyncsink_http.options.header_rules import HEADER_VALUE
+from asyncsink_http.options.header_rules import is_header_value
 from asyncsink_http.requests.idempotency import row_key
 from asyncsink_http.templates.encoders import TEXT
 
@@ -123,7 +123,7 @@ class HttpConverter(ElementConverter[Any, HttpEntry]):
 
     def _checked_key(self, value: Any) -> str:
         key = "" if value is None else TEXT.of(value)
-        if not key or not HEADER_VALUE.fullmatch(key) or key != key.strip(" \t"):
+        if not key or not is_header_value(key):
             raise ValueError(
                 f"column {self._columns.key!r} is null, empty or no value of a header; give each row a key of its "
                 "own, or drop the column"

@@ -9,7 +9,13 @@ from asyncsink.context import Schema
 from asyncsink_http.entries.row_columns import NamedColumns
 from asyncsink_http.entries.target import Target
 from asyncsink_http.options import HttpOptions
-from asyncsink_http.options.header_rules import ASCII_HEADER_VALUE, HEADER_NAME, HEADER_VALUE, OWN_HEADERS
+from asyncsink_http.options.header_rules import (
+    ASCII_HEADER_VALUE,
+    CREDENTIAL_HEADERS,
+    HEADER_NAME,
+    OWN_HEADERS,
+    is_header_value,
+)
 from asyncsink_http.options.request_options import METHODS
 from asyncsink_http.templates.encoders import TEXT
 from asyncsink_http.templates.template import Placeholder, Template
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 
 _MOST_CHARACTERS: Final = 65_536  # of an address that httpx reads
-_NOT_FROM_ROWS = frozenset({*OWN_HEADERS, "authorization", "proxy-authorization", "cookie"})
+_NOT_FROM_ROWS = CREDENTIAL_HEADERS | OWN_HEADERS.keys()
 
 
 def default_target(options: HttpOptions) -> Target:
@@ -123,7 +129,7 @@ class Targets:
             raise ValueError("two headers of the row have the same name; give one of them")
         merged = (*(each for each in headers if each[0].lower() not in names), *own)
         for name, value in merged:
-            if not HEADER_VALUE.fullmatch(value) or value != value.strip(" \t"):
+            if not is_header_value(value):
                 raise ValueError(
                     f"the row's header {name!r} holds a line break or a character beyond Latin-1, or begins or ends "
                     "with a blank, which no header can carry; clean the column, or filter such rows out"

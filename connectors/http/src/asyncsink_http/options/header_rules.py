@@ -9,9 +9,12 @@ from typing import Final
 from asyncsink.errors import ConfigurationError
 
 HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
-HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110, 5.5: no line break, nothing beyond Latin-1
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110, 5.5: no line break, nothing beyond Latin-1
 
 ASCII_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")  # as aiohttp can send it, which writes headers in UTF-8
+
+CREDENTIAL_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie"})
+"""Headers that no row may have a say in."""
 
 # What the connector and its client set themselves: two values of one header are a riddle for every server.
 OWN_HEADERS: Final[Mapping[str, str]] = {
@@ -44,9 +47,14 @@ def check_header_name(name: str, *, idempotency_key: bool) -> None:
         raise ConfigurationError(f"option 'header.{name}' is not for you to set: {remedy}")
 
 
+def is_header_value(value: str) -> bool:
+    """Whether a header can carry the value as it is."""
+    return _VALUE.fullmatch(value) is not None and value == value.strip(" \t")
+
+
 def check_header_value(option_name: str, value: str) -> None:
     """:raises ConfigurationError: no header can carry the value, which the error does not quote"""
-    if not HEADER_VALUE.fullmatch(value):
+    if not _VALUE.fullmatch(value):
         raise ConfigurationError(
             f"option '{option_name}' holds a line break or a character beyond Latin-1; a header allows neither"
         )

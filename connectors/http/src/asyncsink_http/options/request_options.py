@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from asyncsink.errors import ConfigurationError
 from asyncsink.options import ConnectorOptions, option
-from asyncsink_http.options.header_rules import check_header_name, check_header_value
+from asyncsink_http.options.header_rules import CREDENTIAL_HEADERS, check_header_name, check_header_value
 from asyncsink_http.templates.encoders import TEXT
 from asyncsink_http.templates.template import Template
 from asyncsink_http.templates.url_template import url_template
@@ -19,9 +19,6 @@ from asyncsink_http.urls import AllowedUrls, allowed_urls, is_host, scheme_of, s
 METHODS: Final = ("POST", "PUT", "PATCH", "DELETE")
 
 _ONE_ROW = ("single", "form", "raw")
-
-# Whose values are never templates: no row may have a say in who sends, and a brace in a password is a brace.
-_CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +177,8 @@ class RequestOptions(ConnectorOptions):
 
 def _header_template(name: str, value: str) -> Template:
     option_name = f"header.{name}"
-    if name.lower() in _CREDENTIALS:
+    if name.lower() in CREDENTIAL_HEADERS:
+        # Never a template: no row may have a say in who sends, and a brace in a password is a brace.
         return Template(option_name, (value,), is_secret=True)
     return Template.parse(option_name, value, TEXT, is_secret=True)
 
