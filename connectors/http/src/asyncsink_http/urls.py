@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
@@ -65,6 +65,10 @@ DOT_SEGMENT: Final = re.compile(r"(?:/|%2f|%5c)(?:\.|%2e){1,2}(?=[/;]|%2f|%5c|%3
 included, or cut parameters off."""
 
 
+PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+"""Where servers of a scheme listen if an address does not say it."""
+
+
 def origin_of(url: str) -> str:
     """Scheme, host and port of an address: who is given the credentials, and shares limits.
 
@@ -72,7 +76,7 @@ def origin_of(url: str) -> str:
     """
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
-    port = parts.port or {"http": 80, "https": 443}.get(scheme)
+    port = parts.port or PORTS.get(scheme)
     return f"{scheme}://{parts.hostname}:{port}"
 
 

@@ -17,6 +17,7 @@ from asyncsink_http.client.transport import IDLE_S
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.options.proxy_url import Proxy
 from asyncsink_http.redaction import Redaction
+from asyncsink_http.urls import PORTS
 
 # At level DEBUG these write what a proxy is told of who asks, and every header of a request.
 _TELLING: Final = ("httpcore.socks", "hpack.hpack", "hpack.table", "h2.config")
@@ -116,6 +117,6 @@ def address_of(url: str) -> Address:
     :raises httpx.InvalidURL: it is none
     """
     read = httpx.URL(url)
-    port = read.port or {"http": 80, "https": 443}[read.scheme]
+    port = read.port or PORTS[read.scheme]
     found = httpcore.URL(scheme=read.raw_scheme, host=read.raw_host, port=read.port, target=read.raw_path)
     return Address(found, (read.raw_scheme, read.raw_host, port), read.netloc)

@@ -20,6 +20,7 @@ from asyncsink_http.answers.codes import (
 )
 from asyncsink_http.client.tls import is_refusal
 from asyncsink_http.redaction import Redaction
+from asyncsink_http.urls import PORTS
 
 _EVENTS: Final = {
     CONNECT: "no connection to",
@@ -70,7 +71,7 @@ def proxy_error(source: str, url: str, reason: str) -> RequestError:
 def peer(url: str) -> str:
     """The server as messages name it."""
     parts = urlsplit(url)
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    port = parts.port or PORTS[parts.scheme]
     return f"host {parts.hostname!r}, port {port}"
 
 

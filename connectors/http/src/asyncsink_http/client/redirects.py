@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
-from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 from asyncsink_http.answers.answer import HttpAnswer
 from asyncsink_http.auth.authorizer import Send
 from asyncsink_http.requests.request import HttpRequest
+from asyncsink_http.urls import origin_of
 
 _SAME_METHOD: Final = frozenset({307, 308})  # RFC 9110, 15.4: the others may make a GET of it, which stores nothing
 _MOST_REDIRECTS = 5
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 async def send_following(request: HttpRequest, send: Send) -> HttpAnswer:
@@ -40,12 +40,8 @@ def _target(url: str, answer: HttpAnswer) -> str | None:
         return None
     try:
         target = urldefrag(urljoin(url, location)).url
-        return target if _origin(urlsplit(target)) == _origin(urlsplit(url)) else None
+        # Who sends is not for the server to say.
+        is_same = "@" not in urlsplit(target).netloc and origin_of(target) == origin_of(url)
     except ValueError:
         return None
-
-
-def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("who sends is not for the server to say")
-    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+    return target if is_same else None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from asyncsink_http.urls import is_host
+from asyncsink_http.urls import PORTS, is_host
 
-_SCHEMES = ("http", "https", "socks5", "socks5h")
-_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+_PORTS = {**PORTS, "socks5": 1080, "socks5h": 1080}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,8 +41,8 @@ def parsed_proxy(text: str) -> Proxy:
     except ValueError:
         raise ValueError("its host or its port cannot be read") from None
     scheme = parts.scheme.lower()
-    if scheme not in _SCHEMES:
-        raise ValueError(f"its scheme is none of {', '.join(_SCHEMES)}")
+    if scheme not in _PORTS:
+        raise ValueError(f"its scheme is none of {', '.join(_PORTS)}")
     if not host:
         raise ValueError("it names no host")
     if port == 0 or not is_host(host):
