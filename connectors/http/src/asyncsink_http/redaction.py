@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from asyncsink.options.fields import option_fields
 from asyncsink_http.options import HttpOptions
-from asyncsink_http.templates.template import Template
 
 _WORD_CHARACTERS: Final = 4  # a shorter secret is hidden where it stands alone: hiding all "1" would leave no message
 _MOST_LEARNED: Final = 2048  # a query may run for years, and a scheme may sign each request that is in flight anew
@@ -90,13 +89,9 @@ def _of_options(options: HttpOptions) -> Iterator[str]:
     yield from _of_query(urlsplit(options.oauth2_token_url or "").query)
     yield from options.fixed_headers.values()
     for template in options.header_templates.values():
-        yield from _around_columns(_literal(template))
-    for text in _of_query(urlsplit(_literal(options.url_template)).query):
+        yield from _around_columns(template.with_columns_as(_COLUMN))
+    for text in _of_query(urlsplit(options.url_template.with_columns_as(_COLUMN)).query):
         yield from _around_columns(text)
-
-
-def _literal(template: Template) -> str:
-    return "".join(part if isinstance(part, str) else _COLUMN for part in template.parts)
 
 
 def _around_columns(text: str) -> Iterator[str]:

@@ -60,7 +60,7 @@ class TemplatePayloads:
         self._is_json = is_json
         self._template = template.bound(schema, given=(_ROW,))
         self._has_row = _ROW in self._template.columns
-        self._is_row = self._has_row and not self._template.literal and len(self._template.parts) == 1
+        self._is_row = self._has_row and self._template.is_one_column
         self._one_line = "\n" in self._template.literal + (separator or "")
         self._payloads = _payloads(self._template, schema, names, other_columns) if self._has_row else None
 

@@ -118,14 +118,14 @@ class RequestOptions(ConnectorOptions):
             check_header_name(name, idempotency_key=self.idempotency_key)
         for name, made in self._headers().items():
             # The value of a column is looked at when it is there; letters stand for it.
-            check_header_value(f"header.{name}", "".join(part if isinstance(part, str) else "x" for part in made.parts))
+            check_header_value(f"header.{name}", made.with_columns_as("x"))
 
     def _headers(self) -> dict[str, Template]:
         return {name: _header_template(name, value) for name, value in self.headers.items()}
 
     def _checked_method(self) -> str:
         made = self.method_template
-        if made.columns and not made.literal and len(made.parts) == 1:
+        if made.is_one_column:
             return self.method
         method = made.literal.strip().upper()
         if made.columns or method not in METHODS:
@@ -136,9 +136,8 @@ class RequestOptions(ConnectorOptions):
         return method
 
     def _check_url(self) -> None:
-        url = url_template(self.url)
         # As letters, which may stand wherever the value of a column may.
-        plain = "".join(part if isinstance(part, str) else "x" for part in url.parts)
+        plain = url_template(self.url).with_columns_as("x")
         parts = self._split_url(plain)
         if parts.scheme.lower() not in ("http", "https"):
             raise ConfigurationError(

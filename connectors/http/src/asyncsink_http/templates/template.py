@@ -80,11 +80,16 @@ class Template:
     @property
     def literal(self) -> str:
         """The text of a template without placeholders, and of another what stands around them."""
-        return "".join(part for part in self.parts if isinstance(part, str))
+        return self.with_columns_as("")
 
-    def __add__(self, other: Template) -> Template:
-        """This template and another behind it."""
-        return replace(self, parts=(*self.parts, *other.parts))
+    @property
+    def is_one_column(self) -> bool:
+        """Whether it is the value of a column and nothing else."""
+        return len(self.parts) == 1 and bool(self.placeholders)
+
+    def with_columns_as(self, text: str) -> str:
+        """The text with the same in the place of every column."""
+        return "".join(part if isinstance(part, str) else text for part in self.parts)
 
     def bound(self, schema: Schema | None, given: tuple[str, ...] = ()) -> Template:
         """The same for rows of `schema`, whose names compare without case; without one nothing is checked.
