@@ -30,9 +30,7 @@ class Backend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
-        self._opened.append(stream)
-        return stream
+        return self._kept(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
 
     async def connect_unix_socket(
         self,
@@ -40,7 +38,10 @@ class Backend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        stream = await self._inner.connect_unix_socket(path, timeout, socket_options)
+        return self._kept(await self._inner.connect_unix_socket(path, timeout, socket_options))
+
+    def _kept(self, stream: httpcore.AsyncNetworkStream) -> httpcore.AsyncNetworkStream:
+        """What the connection is given of a stream that is open."""
         self._opened.append(stream)
         return stream
 

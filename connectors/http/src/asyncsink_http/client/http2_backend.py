@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable
 from typing import Any
 
 import anyio
@@ -30,24 +29,8 @@ class Http2Backend(Backend):
         """Make the connection the better one; it can be told only once it sends, and must be before it reads."""
         improve(self.connection)
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
-        return _SharedStream(stream, self)
-
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        return _SharedStream(await super().connect_unix_socket(path, timeout, socket_options), self)
+    def _kept(self, stream: httpcore.AsyncNetworkStream) -> httpcore.AsyncNetworkStream:
+        return _SharedStream(super()._kept(stream), self)
 
 
 class _SharedStream(httpcore.AsyncNetworkStream):
