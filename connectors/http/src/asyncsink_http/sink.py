@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 
 
 class HttpSink(AsyncSink[Any, HttpEntry, "HttpClient"]):
-    """Sends rows as JSON to one URL: ``HttpSink(url="https://api.example.com/rows")``.
+    """Sends rows to an HTTP API, by default as JSON arrays: ``HttpSink(url="https://api.example.com/rows")``.
 
-    A 2xx answer stores a whole request, every other stores none of it; the README lists what follows each. Delivery is
-    at least once: a request whose answer is lost is sent again, with the same ``Idempotency-Key``. Elements are rows
-    as mappings, or payloads as bytes or strings. Sizes are those of the body before compression.
+    A 2xx answer stores a whole request, every other none of it, unless options say otherwise or have answers judge each
+    row; the README lists what follows each. Delivery is at least once: a request whose answer is lost is sent again,
+    with the same ``Idempotency-Key``. Elements are rows as mappings, or payloads as bytes or strings. Sizes are those
+    of the body before compression.
 
-    :raises ConfigurationError: an option breaks its rule, or ``body="single"`` meets a max_batch_size other than 1
+    :raises ConfigurationError: an option breaks its rule, or a body of one row meets a max_batch_size other than 1
     """
 
     options_type: ClassVar[type[HttpOptions]] = HttpOptions

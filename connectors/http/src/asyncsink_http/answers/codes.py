@@ -44,8 +44,9 @@ FATAL_CODES: Final[Mapping[str, str]] = {
     CLIENT_CERTIFICATE: "Check tls.certificateFile: the certificate has to be valid still, and signed by an authority "
     "that the server trusts.",
     INVALID_REQUEST: "Check url and the header.* options.",
-    PROXY: "Check option proxy or, without it, HTTP_PROXY, HTTPS_PROXY and ALL_PROXY where the tasks run: http:// and "
-    "https:// work as they are, socks5:// needs asyncsink-http[socks] to be installed there.",
+    PROXY: "Check the options proxy, proxyUsername and proxyPassword or, without them, HTTP_PROXY, HTTPS_PROXY and "
+    "ALL_PROXY where the tasks run: http:// and https:// work as they are, socks5:// needs asyncsink-http[socks] to be "
+    "installed there.",
     HTTP_VERSION: "Leave httpVersion out, or ask for a server of HTTP/2.",
     TOKEN_REFUSED: "Check the options of credentials.",
 }

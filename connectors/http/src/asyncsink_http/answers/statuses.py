@@ -29,7 +29,8 @@ _FATAL: Final[Mapping[int, str]] = {
     404: "Nothing is at this address: check url.",
     405: "The address does not take this method: check method and url.",
     406: "The server cannot answer as it is asked to: check header.Accept.",
-    407: "A proxy wants to know who sends: check the credentials in HTTP_PROXY or HTTPS_PROXY.",
+    407: "A proxy wants to know who sends: check proxyUsername and proxyPassword or, without option proxy, the "
+    "credentials in HTTP_PROXY or ALL_PROXY where the tasks run.",
     410: "The address has been given up: check url.",
     411: _NOT_THE_ROWS,
     414: "The address is too long for the server: shorten url.",
