@@ -25,11 +25,6 @@ READY = pa.RecordBatch.from_pydict({"body": [bytes([number, 10, 255]) for number
 KINDS = {"id": "bigint", "text": "string", "body": "binary"}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def config(**limits: Any) -> AsyncSinkWriterConfig:
     return replace(HttpSink.defaults, **limits)
 

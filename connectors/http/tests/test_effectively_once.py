@@ -20,11 +20,6 @@ CONTEXT = WriterInitContext(
 )
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class KilledError(Exception):
     """Stands for the end of a process."""
 

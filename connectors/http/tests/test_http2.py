@@ -23,11 +23,6 @@ from .real_server import RealServer
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"  # that of the server
-
-
 class Sender:
     def __init__(self, server: RealServer, **values: str) -> None:
         options = HttpOptions.from_options({"url": f"{server.url}/in", "httpVersion": "2", **values}).resolved()

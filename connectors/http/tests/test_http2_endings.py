@@ -27,11 +27,6 @@ WINDOW = 65_535
 LARGE = b"x" * (WINDOW + 10_000)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"  # that of the server
-
-
 @dataclass
 class Peer:
     """One connection as the server has it."""

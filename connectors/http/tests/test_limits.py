@@ -16,11 +16,6 @@ pytestmark = pytest.mark.anyio
 RATE, BURST, REQUESTS = 100, 5, 40
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.parametrize(
     "rates",
     [

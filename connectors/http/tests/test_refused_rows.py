@@ -20,11 +20,6 @@ pytestmark = pytest.mark.anyio
 QUICK = RetryPolicy(initial_backoff_s=0.001, max_backoff_s=0.01)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def sink_to(server: FaultyHttpServer, **options: str) -> HttpSink:
     """A sink as Spark makes it, of strings."""
     sink = HttpSink.from_options({"url": f"{server.url}/in", "maxBatchSize": "10", **options})

@@ -27,11 +27,6 @@ from asyncsink_testing import FaultyHttpServer, HttpRequest, Reaction, ReceivedR
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 QUICK = RetryPolicy(initial_backoff_s=0.001, max_backoff_s=0.01)
 
 

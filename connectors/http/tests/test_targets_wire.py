@@ -27,11 +27,6 @@ pytestmark = pytest.mark.anyio
 QUICK = RetryPolicy(initial_backoff_s=0.001, max_backoff_s=0.01)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def sink_to(url: str, limits: Mapping[str, Any] | None = None, **options: Any) -> HttpSink:
     """A sink as Spark makes it, of strings; ``header__X_A`` is the option ``header.X-A``."""
     named = {name.replace("__", ".").replace("_", "-"): value for name, value in options.items()}

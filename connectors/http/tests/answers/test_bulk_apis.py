@@ -21,11 +21,6 @@ pytestmark = pytest.mark.anyio
 QUICK = {"retry.initialBackoff": "1ms", "retry.maxBackoff": "5ms", "maxBatchSize": "10", "maxInFlightRequests": "1"}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Index:
     """Documents by id, of an index that refuses some and is busy now and then."""
 

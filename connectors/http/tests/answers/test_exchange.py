@@ -16,11 +16,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def exchanges() -> Iterator[list[HttpExchange]]:
     readers.exchanges.clear()
     yield readers.exchanges

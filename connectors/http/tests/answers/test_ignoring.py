@@ -11,11 +11,6 @@ from asyncsink_testing import FaultyHttpServer, Reaction
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_each_writer_counts_the_rows_that_it_has_given_up() -> None:
     groups = [Metrics().group, Metrics().group]
     async with FaultyHttpServer([Reaction.refuse(404), Reaction.OK, Reaction.refuse(404)]) as server:

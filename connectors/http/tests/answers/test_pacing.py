@@ -15,11 +15,6 @@ pytestmark = pytest.mark.anyio
 RESET_S = 0.1
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Quota:
     """A server that takes one request in a window, and tells with the answer that nothing is left."""
 

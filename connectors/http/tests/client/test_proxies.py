@@ -27,11 +27,6 @@ ME = {"proxyUsername": "me", "proxyPassword": "s3 cret"}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"  # the one that both clients know
-
-
 async def send(url: str, **options: str) -> HttpAnswer:
     """One request by a transport that lives as long as it."""
     found = HttpOptions.from_options({"url": url, **options}).resolved()
