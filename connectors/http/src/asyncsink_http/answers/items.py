@@ -24,15 +24,13 @@ statuses. What it raises makes the writer fail.
 
 _READERS: Final[Mapping[str, ItemResults]] = {"elasticsearch": read_bulk, "splunk-hec": read_hec}
 
-USUAL_BYTES: Final = 64 * 1024
-"""How much is read of an answer whose status says all: what follows can only be a text."""
-READ_BYTES: Final = 16 * 1024 * 1024
-"""How much is read of an answer that judges each row."""
+_USUAL_BYTES: Final = 64 * 1024  # of an answer whose status says all: what follows can only be a text
+_READ_BYTES: Final = 16 * 1024 * 1024  # of an answer that judges each row
 
 
 def most_answer_bytes(options: HttpOptions) -> int:
     """How much a client should read of an answer; a longer one is cut."""
-    return USUAL_BYTES if options.item_results is None else READ_BYTES
+    return _USUAL_BYTES if options.item_results is None else _READ_BYTES
 
 
 def item_results_of(options: HttpOptions) -> ItemResults | None:

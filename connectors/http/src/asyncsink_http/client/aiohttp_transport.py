@@ -22,13 +22,12 @@ from asyncsink_http.answers.items import most_answer_bytes
 from asyncsink_http.client.failures import proxy_error, request_error
 from asyncsink_http.client.proxies import Proxies
 from asyncsink_http.client.reading import by_name
-from asyncsink_http.client.transport import IDLE_S
+from asyncsink_http.client.transport import CLOSE_TIMEOUT_S, IDLE_S
 from asyncsink_http.client.trust import Trust
 from asyncsink_http.options import HttpOptions
 from asyncsink_http.redaction import Redaction
 from asyncsink_http.requests.request import HttpRequest
 
-_CLOSE_TIMEOUT_S = 2.0
 _MAX_BYTES_AT_ONCE = 1024 * 1024  # aiohttp warns of longer bodies that are handed to it as bytes
 
 # By the most specific class first; whatever else is raised of a connection leaves the outcome unknown.
@@ -77,7 +76,7 @@ class AiohttpTransport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
+        with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
             await self._session.close()
             if self._local_session is not None:
                 await self._local_session.close()

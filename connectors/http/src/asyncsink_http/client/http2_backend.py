@@ -11,8 +11,7 @@ import httpcore
 from asyncsink_http.client.backend import Backend
 from asyncsink_http.client.failures import HttpVersionError
 from asyncsink_http.client.http2_connection import improve
-
-_CLOSE_TIMEOUT_S = 2.0
+from asyncsink_http.client.transport import CLOSE_TIMEOUT_S
 
 
 class Http2Backend(Backend):
@@ -50,7 +49,7 @@ class _SharedStream(httpcore.AsyncNetworkStream):
         except BaseException:
             # A request that is cancelled here has sent a part of its frame, and with it a part of others' frames.
             # The server would read what follows as the rest of them.
-            with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
+            with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
                 await self._inner.aclose()
             raise
 

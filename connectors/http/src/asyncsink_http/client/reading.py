@@ -8,8 +8,8 @@ import httpcore
 
 from asyncsink_http.answers.answer import HttpAnswer
 
-ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
-"""What breaks an answer off."""
+# What breaks an answer off.
+_ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
 
 
 async def read_answer(
@@ -30,7 +30,7 @@ async def read_answer(
             if count > most_bytes + dropped_bytes:
                 # The loop then ends by itself, with an error; leaving it would leave httpcore's generators half run.
                 await connection.aclose()
-    except ERRORS:
+    except _ERRORS:
         if count <= most_bytes + dropped_bytes:
             raise
     finally:

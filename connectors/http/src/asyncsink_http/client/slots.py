@@ -14,8 +14,8 @@ import anyio
 import httpcore
 
 from asyncsink_http.client.connecting import Opening
+from asyncsink_http.client.transport import CLOSE_TIMEOUT_S
 
-_CLOSE_TIMEOUT_S = 2.0
 _MOST_IDLE_ELSEWHERE = 64  # connections that are kept for other origins than the one that needs a new one
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
@@ -160,7 +160,7 @@ def _has_leftovers(connection: object) -> bool:
 
 async def _close(slot: Slot) -> None:
     # Also after a cancellation: a connection with half a request on it must not stay open.
-    with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True):
+    with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
         try:
             await slot.connection.aclose()
         finally:

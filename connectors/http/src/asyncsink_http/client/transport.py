@@ -13,6 +13,9 @@ from asyncsink_http.requests.request import HttpRequest
 # connection (240 s and more); one that the server has closed meanwhile is noticed and replaced.
 IDLE_S: Final = 120.0
 
+# For saying goodbye, also after a cancellation; whoever does not answer by then is left.
+CLOSE_TIMEOUT_S: Final = 2.0
+
 
 class Transport(Protocol):
     """Sends requests, each as it is; an async context manager that closes all connections on leaving.
