@@ -140,18 +140,20 @@ class _WatchedReader:
     def __init__(self, reader: asyncio.StreamReader, context: WorkerContext) -> None:
         self._reader = reader
         self._context = context
+        self._has_ended = False
 
     def at_eof(self) -> bool:
-        return self._reader.at_eof()
+        # Not the reader's own: a connection that ends while nobody reads would never be told of below.
+        return self._has_ended
 
     async def read(self, count: int) -> bytes:
+        data = b""
         try:
             data = await self._reader.read(count)
-        except OSError:
-            await self._context.terminated.set()
-            raise
-        if not data:
-            await self._context.terminated.set()
+        finally:
+            if not data:
+                self._has_ended = True
+                await self._context.terminated.set()
         return data
 
 
