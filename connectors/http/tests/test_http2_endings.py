@@ -161,6 +161,24 @@ async def test_a_stream_that_is_reset_before_its_request_has_been_sent_whole_is_
         assert raised.value.code == "CONNECTION_LOST"
 
 
+async def test_an_answer_is_seen_while_those_before_it_are_waited_for() -> None:
+    come = [anyio.Event(), anyio.Event()]
+
+    def rule(peer: Peer, event: Event) -> None:
+        if isinstance(event, StreamEnded) and len(peer.complete) < 3:
+            come[len(peer.complete) - 1].set()
+        elif isinstance(event, StreamEnded):
+            peer.answer(event.stream_id)
+
+    async with connected(rule) as sender, anyio.create_task_group() as group:
+        for each in come:
+            group.start_soon(sender.send)
+            await each.wait()
+        assert (await sender.send()).status == 200
+        assert len(sender.peers) == 1
+        group.cancel_scope.cancel()
+
+
 async def test_leave_to_send_more_that_another_request_has_read_is_used() -> None:
     waiting = anyio.Event()
 

@@ -1,14 +1,16 @@
 """HTTP/2 with servers that end connections and streams early: what httpcore makes of that is put right here.
 
 It gives up the answers that come behind a GOAWAY, and waits for ever where a stream ends before its request has been
-sent, where another request has read the frame that gives it leave to go on, and where a server lowers the number of
-streams below what is under way.
+sent, and where a server lowers the number of streams below what is under way. Its requests take turns at reading: who
+waits behind one that reads does not see what has come for it by then, an answer or leave to send more, before more
+comes.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import h2.errors
 import h2.events
 import h2.exceptions
@@ -27,8 +29,7 @@ class Http2Connection(AsyncHTTP2Connection):
     """
 
     _goaways: Goaways
-    _reads: int
-    _waiting_since: dict[httpcore.Request, int]
+    _reading: anyio.Event | None
     _takes_no_more: bool
 
     def is_available(self) -> bool:
@@ -62,7 +63,6 @@ class Http2Connection(AsyncHTTP2Connection):
                 return min(flow, self._h2_state.max_outbound_frame_size)
             if self._is_refused(stream_id):
                 raise _UnwantedError
-            self._waiting_since[request] = self._reads
             await self._receive_events(request)
 
     async def _receive_response(self, request: httpcore.Request, stream_id: int) -> Any:
@@ -73,10 +73,33 @@ class Http2Connection(AsyncHTTP2Connection):
                 raise httpcore.ConnectionNotAvailable from None
             raise
 
+    async def _receive_events(self, request: httpcore.Request, stream_id: int | None = None) -> None:
+        if self._reading is not None:
+            # Another request reads for all. Whoever calls looks again then, as nothing more may come.
+            await self._reading.wait()
+            return
+        reading = self._reading = anyio.Event()
+        try:
+            await super()._receive_events(request, stream_id)
+        finally:
+            self._end(reading)
+
+    def _end(self, reading: anyio.Event) -> None:
+        """Let the others look at what has come, and one of them read on."""
+        if self._reading is reading:
+            self._reading = None
+        reading.set()
+
     async def _read_incoming_data(self, request: httpcore.Request) -> list[h2.events.Event]:
-        since = self._waiting_since.pop(request, self._reads)
-        if since != self._reads:
-            return []  # another request has read meanwhile, perhaps what this one waits for: nothing more may come
+        reading = self._reading
+        assert reading is not None
+        try:
+            return await self._read()
+        finally:
+            # Not after what httpcore still does, which is to write: the server may wait for somebody who reads.
+            self._end(reading)
+
+    async def _read(self) -> list[h2.events.Event]:
         if self._read_exception is not None:
             raise self._read_exception
         last = self._goaways.last_stream_id
@@ -92,7 +115,6 @@ class Http2Connection(AsyncHTTP2Connection):
         except Exception as error:
             self._read_exception, self._connection_error = error, True
             raise
-        self._reads += 1
         if self._goaways.last_stream_id != last:
             self._takes_no_more = True
             events += map(_reset, filter(self._goaways.leaves_out, self._events))
@@ -172,7 +194,7 @@ def improve(connection: httpcore.AsyncConnectionInterface) -> None:
     """Make a connection of this module of the one of HTTP/2 that `connection` runs over, if there is one already."""
     inner: Any = getattr(connection, "_connection", None)
     if type(inner) is AsyncHTTP2Connection:
-        vars(inner).update(_goaways=Goaways(), _reads=0, _waiting_since={}, _takes_no_more=False)
+        vars(inner).update(_goaways=Goaways(), _reading=None, _takes_no_more=False)
         inner.__class__ = Http2Connection
 
 
