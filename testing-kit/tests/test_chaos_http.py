@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import BinaryIO
@@ -151,16 +150,3 @@ def test_lost_answers_and_kills_leave_one_result(tmp_path: Path) -> None:
     told: list[str] = []
     outcome = Campaign(TARGETS["http"], EFFECTIVELY_ONCE, KILLS, 1, tmp_path / "run", told.append).run()
     assert (outcome.missing, outcome.duplicates, outcome.strange, len(told)) == (0, 0, 0, len(KILLS) + 1), told
-
-
-@pytest.mark.asyncsink_spark
-@pytest.mark.timeout(300)
-def test_without_deterministic_batching_the_replay_after_a_kill_doubles_rows(tmp_path: Path) -> None:
-    options = {**TARGETS["http"].options("{}", EFFECTIVELY_ONCE), "batching": "eager"}
-    eager = replace(
-        TARGETS["http"],
-        options=lambda endpoint, guarantee: {**options, "url": options["url"].format(endpoint)},
-    )
-    outcome = Campaign(eager, EFFECTIVELY_ONCE, KILLS[:1], 1, tmp_path / "run", lambda line: None).run()
-    assert outcome.missing == 0
-    assert outcome.duplicates > 0

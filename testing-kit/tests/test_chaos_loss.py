@@ -1,4 +1,4 @@
-"""Kill and replay, through Spark: a destination that loses what it has acknowledged is found out."""
+"""Kill and replay, through Spark: what loses acknowledged rows is found out, and so is what doubles them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from asyncsink_testing.chaos import TARGETS, Campaign
 from asyncsink_testing.chaos.schedule import Kill
+from asyncsink_testing.chaos.targets import EFFECTIVELY_ONCE
 
 CONNECTORS = Path(__file__).with_name("connectors")
 
@@ -33,3 +34,17 @@ def test_rows_that_a_killed_destination_has_forgotten_are_missing(
     assert outcome.missing > 0
     assert f"{outcome.missing} rows are missing" in next(outcome.faults())
     assert "kill 2: destination, write of micro-batch" in told[1]
+
+
+@pytest.mark.asyncsink_spark
+@pytest.mark.timeout(300)
+def test_without_deterministic_batching_the_replay_after_a_kill_doubles_rows(tmp_path: Path) -> None:
+    options = {**TARGETS["http"].options("{}", EFFECTIVELY_ONCE), "batching": "eager"}
+    eager = replace(
+        TARGETS["http"],
+        options=lambda endpoint, guarantee: {**options, "url": options["url"].format(endpoint)},
+    )
+    kills = [Kill(1, "driver", "write")]
+    outcome = Campaign(eager, EFFECTIVELY_ONCE, kills, 1, tmp_path / "run", lambda line: None).run()
+    assert outcome.missing == 0
+    assert outcome.duplicates > 0
