@@ -6,6 +6,7 @@ import json
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -15,6 +16,7 @@ import trustme
 
 from asyncsink_testing import Capabilities, Destination, HttpDestination, HttpRequest, SinkConformance
 
+from .answers.elasticsearch_fake import answers, documents
 from .real_server import RealServer
 
 OpenDestination = Callable[[], AbstractAsyncContextManager[Destination]]
@@ -126,3 +128,17 @@ class TestAiohttp(RealConformance):
     """The other client."""
 
     options: ClassVar[Mapping[str, str]] = {"transport": "aiohttp"}
+
+
+class TestElasticsearch(HttpConformance):
+    """An API that judges each row: Elasticsearch's, by its preset."""
+
+    capabilities = replace(HttpConformance.capabilities, partial_failure=True)
+
+    @pytest.fixture
+    def destination(self) -> OpenDestination:
+        return partial(HttpDestination.opened, documents, answers())
+
+    @pytest.fixture
+    def sink_options(self) -> Mapping[str, str]:
+        return {"url": "{endpoint}/flights/_bulk", "preset": "elasticsearch", "preset.id": "{id}"}
