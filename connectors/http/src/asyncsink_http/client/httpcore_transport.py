@@ -5,6 +5,7 @@ Of httpx.AsyncClient nothing else is needed (redirects, cookies, hooks), and it 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
@@ -102,14 +103,11 @@ class HttpcoreTransport:
         built = httpcore.Request(
             request.method, address.url, headers=headers, content=request.body, extensions=self._extensions
         )
-        for attempt in range(_MOST_CLOSED):
-            try:
+        for _ in range(_MOST_CLOSED - 1):
+            # A server that is about to close says so in HTTP/2, and that it has not looked at this request.
+            with suppress(httpcore.ConnectionNotAvailable):
                 return await self._send_over_a_slot(built, request.url, address)
-            except httpcore.ConnectionNotAvailable:
-                # A server that is about to close says so in HTTP/2, and that it has not looked at this request.
-                if attempt == _MOST_CLOSED - 1:
-                    raise
-        raise AssertionError("the last attempt has returned or raised")
+        return await self._send_over_a_slot(built, request.url, address)
 
     async def _send_over_a_slot(self, request: httpcore.Request, url: str, address: Address) -> HttpAnswer:
         context = await self._trust.context_for(url)
