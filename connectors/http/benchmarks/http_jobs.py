@@ -10,11 +10,12 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from http_stub import Stub
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 from asyncsink_testing.bench_rows import Took
+from asyncsink_testing.bench_spark import quiet_session
+from asyncsink_testing.bench_stub import Stub
 from asyncsink_testing.processor_time import keep_orphans, spent_s, tree
 
 TASKS = 2
@@ -37,21 +38,10 @@ _COLUMNS = (
 @contextmanager
 def spark_session() -> Iterator[SparkSession]:
     keep_orphans()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Spark's workers do not have this folder on their path.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
-    settings: dict[str, bool | float | int | str | None] = {
-        "spark.driver.memory": "2g",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    session = SparkSession.builder.master(f"local[{TASKS}]").config(map=settings).getOrCreate()
-    try:
+    with quiet_session(SparkSession.builder.master(f"local[{TASKS}]")) as session:
         yield session
-    finally:
-        session.stop()
 
 
 def frame(spark: SparkSession, rows: int) -> DataFrame:
@@ -152,7 +142,7 @@ def job(stub: Stub, rows: DataFrame, count: int, name: str, request_rows: int, d
 
     def run() -> Took:
         came, before, start_s = stub.rows(), tree(here, stub.pid), perf_counter()
-        JOBS[name](rows, stub.url(delay_ms), request_rows)
+        JOBS[name](rows, f"{stub.url}/{delay_ms}", request_rows)
         took = Took(perf_counter() - start_s, spent_s(before, tree(here, stub.pid)))
         if (came := stub.rows() - came) != count:
             raise RuntimeError(f"{came} rows came of {name}, and {count} were sent")

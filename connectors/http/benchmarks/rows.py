@@ -14,11 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from http_jobs import AIOHTTP, HTTPX, IN_FLIGHT, JOBS, OURS, REQUESTS, frame, job, spark_session
-from http_stub import Stub, running_stub
+from http_stub import SCRIPT
 from pyspark.sql import SparkSession
 
 from asyncsink_testing.bench import Comparison, compare, interleave, report
 from asyncsink_testing.bench_rows import Recorded, tell
+from asyncsink_testing.bench_stub import Stub, running_stub
 
 ROUNDS = 3
 DELAY_MS = 10
@@ -64,7 +65,7 @@ def compared(
 def main() -> None:
     options = parse()
     comparisons: list[Comparison] = []
-    with running_stub() as stub, spark_session() as spark:
+    with running_stub(SCRIPT) as stub, spark_session() as spark:
         for request_rows, is_delayed in (CASES[name] for name in options.cases):
             rows, delay_ms = options.rows or ROWS[request_rows], options.delay_ms if is_delayed else 0
             comparisons += compared(spark, stub, request_rows, delay_ms, rows, options.rounds)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -13,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from topics import Topics
 
 from asyncsink_testing.bench_rows import Took
+from asyncsink_testing.bench_spark import quiet_session
 from asyncsink_testing.kafka.spark_jars import spark_kafka_jars
 from asyncsink_testing.processor_time import spent_s
 
@@ -84,23 +84,10 @@ class Load:
         return spark.range(0, self.rows, 1, TASKS).selectExpr(*columns)
 
 
-@contextmanager
-def spark_session() -> Iterator[SparkSession]:
+def spark_session() -> AbstractContextManager[SparkSession]:
     """Two cores, with the jars of Spark's own sink."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings: dict[str, bool | float | int | str | None] = {
-        "spark.driver.memory": "2g",
-        "spark.jars": ",".join(map(str, spark_kafka_jars())),
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    session = SparkSession.builder.master(f"local[{TASKS}]").config(map=settings).getOrCreate()
-    try:
-        yield session
-    finally:
-        session.stop()
+    jars = ",".join(map(str, spark_kafka_jars()))
+    return quiet_session(SparkSession.builder.master(f"local[{TASKS}]"), {"spark.jars": jars})
 
 
 def sends(

@@ -11,12 +11,13 @@ from typing import Any
 
 import anyio
 import pyarrow as pa
-from kinesis_stub import REGION, STREAM, Stub
+from kinesis_stub import REGION, STREAM
 
 from asyncsink import Column, Schema
 from asyncsink.context import WriterInitContext
 from asyncsink_kinesis import KinesisSink
 from asyncsink_testing.bench_rows import Took, timed
+from asyncsink_testing.bench_stub import Stub
 
 BATCH_ROWS = 10_000
 """As Spark hands them over."""

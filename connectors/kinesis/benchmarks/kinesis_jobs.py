@@ -11,11 +11,13 @@ from time import perf_counter
 from typing import Any
 
 from kinesis_clients import AIOBOTOCORE, BOTO3, CREDENTIALS, IN_FLIGHT, OURS, REQUEST_ROWS
-from kinesis_stub import REGION, STREAM, Stub
+from kinesis_stub import REGION, STREAM
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 from asyncsink_testing.bench_rows import Took
+from asyncsink_testing.bench_spark import quiet_session
+from asyncsink_testing.bench_stub import Stub
 from asyncsink_testing.processor_time import keep_orphans, spent_s, tree
 
 TASKS = 2
@@ -26,21 +28,10 @@ _ID_DIGITS = 20
 @contextmanager
 def spark_session() -> Iterator[SparkSession]:
     keep_orphans()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Spark's workers do not have this folder on their path.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
-    settings: dict[str, bool | float | int | str | None] = {
-        "spark.driver.memory": "2g",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    session = SparkSession.builder.master(f"local[{TASKS}]").config(map=settings).getOrCreate()
-    try:
+    with quiet_session(SparkSession.builder.master(f"local[{TASKS}]")) as session:
         yield session
-    finally:
-        session.stop()
 
 
 def frame(spark: SparkSession, rows: int, size: int) -> DataFrame:

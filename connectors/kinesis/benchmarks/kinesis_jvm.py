@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kinesis_clients import BATCH_ROWS, IN_FLIGHT
-from kinesis_stub import Stub
 
 from asyncsink_testing.bench_rows import Took
+from asyncsink_testing.bench_stub import Stub
 from asyncsink_testing.kafka.maven import fetched
 from asyncsink_testing.kafka.unavailable import KafkaUnavailable
 

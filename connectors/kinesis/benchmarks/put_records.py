@@ -13,10 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kinesis_clients import AIOBOTOCORE, BATCH_ROWS, BOTO3, IN_FLIGHT, OURS, SENDERS, sends
-from kinesis_stub import Stub, running_stub
+from kinesis_stub import SCRIPT
 
 from asyncsink_testing.bench import Comparison, compare, interleave, report
 from asyncsink_testing.bench_rows import Recorded, Took, tell
+from asyncsink_testing.bench_stub import Stub, running_stub
 
 ROUNDS = 7
 ROWS = {"arrow": 500_000, "spark": 2_000_000}
@@ -82,7 +83,7 @@ DOORS = {"arrow": from_arrow, "spark": through_spark}
 def main() -> None:
     options = parse()
     comparisons: list[Comparison] = []
-    with running_stub() as stub:
+    with running_stub(SCRIPT) as stub:
         for door, size in (CASES[name] for name in options.cases):
             comparisons += DOORS[door](stub, size, options.rows or ROWS[door], options.rounds)
     report(comparisons, options.json)
